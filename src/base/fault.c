@@ -1,0 +1,47 @@
+#include "base/fault.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+bool fault_armed;
+
+static struct {
+    char name[48];
+    long countdown;
+    bool kill;
+} points[16];
+static int n_points;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void fault_setup(const char *spec) {
+    n_points = 0;
+    while (spec && *spec && n_points < (int)ARRAY_LEN(points)) {
+        char action[16] = "";
+        int used = 0;
+        if (sscanf(spec, "%47[^:]:%ld:%15[a-z]%n", points[n_points].name,
+                   &points[n_points].countdown, action, &used) == 3) {
+            points[n_points].kill = strcmp(action, "kill") == 0;
+            n_points++;
+        }
+        spec = strchr(spec + used, ',');
+        spec = spec ? spec + 1 : NULL;
+    }
+    fault_armed = n_points > 0;
+}
+
+bool fault_hit_slow(const char *name) {
+    bool hit = false;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < n_points; i++) {
+        if (strcmp(points[i].name, name) != 0 || --points[i].countdown != 0)
+            continue;
+        if (points[i].kill)
+            kill(getpid(), SIGKILL);
+        hit = true;
+    }
+    pthread_mutex_unlock(&lock);
+    return hit;
+}

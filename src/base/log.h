@@ -1,0 +1,40 @@
+/* One line per event on stderr, logfmt or JSON: log_info("segment done", LI("segment", id)).
+ * Called by worker loops, the supervisor and commands only. Thread-safe: one write per line. */
+#ifndef TAIN_BASE_LOG_H
+#define TAIN_BASE_LOG_H
+
+#include "base/attr.h"
+#include "base/err.h"
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR, LOG_OFF };
+enum log_format { LOG_TEXT, LOG_JSON };
+
+struct log_field {
+    const char *key;
+    const char *text; /* NULL: the number counts */
+    int64_t number;
+};
+
+#define LI(key, value) ((struct log_field){(key), NULL, (int64_t)(value)})
+#define LS(key, value) ((struct log_field){(key), (value), 0})
+#define LE(e) LS("error", (e)->msg)
+
+void log_setup(enum log_level level, enum log_format format);
+bool log_enabled(enum log_level level);
+/* Called before and after a line is written, so that a progress bar can step aside. May be NULL. */
+void log_set_screen(void (*clear)(void), void (*redraw)(void));
+void log_write(enum log_level level, const char *msg, const struct log_field *fields, size_t n);
+
+#define LOG_AT(level, msg, ...)                                                 \
+    do {                                                                        \
+        if (log_enabled(level)) {                                               \
+            const struct log_field log_fields_[] = {{0}, ##__VA_ARGS__};        \
+            log_write(level, msg, log_fields_ + 1, ARRAY_LEN(log_fields_) - 1); \
+        }                                                                       \
+    } while (0)
+#define log_debug(msg, ...) LOG_AT(LOG_DEBUG, msg, ##__VA_ARGS__)
+#define log_info(msg, ...) LOG_AT(LOG_INFO, msg, ##__VA_ARGS__)
+#define log_warn(msg, ...) LOG_AT(LOG_WARN, msg, ##__VA_ARGS__)
+#define log_error(msg, ...) LOG_AT(LOG_ERROR, msg, ##__VA_ARGS__)
+
+#endif

@@ -1,0 +1,16 @@
+/* The key of a URL: the same article has the same key, whatever way it was linked. The key is a
+ * URL itself without its scheme ("example.com/a?b=c"), and the key of a key is that key. Rules and
+ * data tables are in url_key.c and url_rules.c; URL_KEY_VERSION changes with them. */
+#ifndef TAIN_HN_URL_KEY_H
+#define TAIN_HN_URL_KEY_H
+
+#include "base/arena.h"
+#include "base/str.h"
+
+#define URL_KEY_VERSION 1
+
+/* False (both absent) when the text is not an http(s) URL with a host. `ret_domain` is the host of
+ * the key, as HN shows it in brackets behind a title. */
+bool url_key(struct arena *a, struct str url, struct str *ret_key, struct str *ret_domain);
+
+#endif

@@ -1,0 +1,56 @@
+/* Many HTTP GETs at once over one CURLM: submit(request), step(deadline) -> completions.
+ * Belongs to one thread; only http_wakeup() may be called from others. HTTP/2 with multiplexing
+ * over https, keep-alive over http. Redirects are followed within the request's own scheme, host
+ * and port only. Uses epoll and curl_multi_socket_action: with hundreds in flight curl_multi_poll
+ * asks the kernel about every one of them each time round. */
+#ifndef TAIN_NET_HTTP_H
+#define TAIN_NET_HTTP_H
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "net/classify.h"
+
+struct http_client;
+
+struct http_options {
+    const struct clock *clock;
+    int max_connections; /* over HTTP/1.1; HTTP/2 needs few and takes few */
+    const char *user_agent;
+    const char *ca_file; /* NULL: the system's */
+    long connect_timeout_ms;
+    long timeout_ms; /* the whole answer */
+    size_t max_body; /* decoded bytes; more is NET_TOO_LARGE */
+    int max_redirects;
+};
+
+struct http_result {
+    void *tag;
+    enum net_class cls;
+    long status;            /* 0 when there was none */
+    struct str body;        /* valid during the callback only; NUL-terminated */
+    int64_t retry_after_ms; /* -1 when not said */
+    int64_t elapsed_ms;
+    const char *detail; /* a sentence for logs and last_error; valid during the callback */
+};
+
+typedef void http_done_fn(void *ctx, const struct http_result *r);
+
+MUST_CHECK enum verdict http_new(const struct http_options *o, struct http_client **ret,
+                                 struct err *e);
+/* Ends what is in flight without calling back. */
+void http_free(struct http_client *c);
+/* Starts a GET. The tag comes back with the result. V_INVALID: not a URL we can fetch. */
+MUST_CHECK enum verdict http_submit(struct http_client *c, const char *url, void *tag,
+                                    struct err *e);
+/* Drives transfers until something completed, the deadline (clock_mono) passed, or a wake-up;
+ * calls done() for each completion, which may submit again. Answers how many there were. */
+int http_step(struct http_client *c, int64_t deadline_mono, http_done_fn *done, void *ctx);
+void http_wakeup(struct http_client *c);
+int http_inflight(const struct http_client *c);
+/* Forgets every transfer in flight; their tags never come back. */
+void http_cancel_all(struct http_client *c);
+/* Forgets the transfers for which pick(ctx, tag) says so; answers how many. */
+int http_cancel_if(struct http_client *c, bool (*pick)(void *ctx, void *tag), void *ctx);
+
+#endif

@@ -1,0 +1,25 @@
+/* Rate limiting as pure functions of (state, now). GCRA: `tat` is the time at which the next turn
+ * is due when everyone keeps the pace. A process takes turns from the shared state in small leases
+ * and spends each lease evenly. All times are microseconds of one clock. */
+#ifndef TAIN_POLICY_RATE_H
+#define TAIN_POLICY_RATE_H
+
+#include "base/attr.h"
+
+/* Reserves n turns at `per_second` in *tat; answers when the first of them is due. A tat in the
+ * past is brought to now: idle time is not saved up. */
+int64_t gcra_reserve(int64_t *tat_us, int64_t now_us, double per_second, int n);
+
+/* n turns, the first at start_us, then one each interval_us. */
+struct turns {
+    int64_t start_us, interval_us;
+    int n, used;
+};
+
+/* Microseconds until the next turn: 0 = take it now; -1 = none left. */
+int64_t turns_wait_us(const struct turns *t, int64_t now_us);
+void turns_take(struct turns *t);
+/* How many turns a lease should hold: a fifth of a second's worth, 1 .. 1000. */
+int turns_lease_size(double per_second);
+
+#endif

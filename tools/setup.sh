@@ -1,0 +1,58 @@
+#!/bin/sh
+# Installs the Debian packages that are missing, and nothing when none is.
+#   tools/setup.sh build    what it takes to build and run tain
+#   tools/setup.sh test     that, and what the tests and benchmarks start
+set -eu
+
+build_packages="gcc libc6-dev make meson ninja-build pkgconf python3 libcurl4-openssl-dev
+    libsqlite3-dev libpq-dev libjansson-dev libmicrohttpd-dev libxxhash-dev libconfuse-dev
+    libidn2-dev"
+test_packages="libcmocka-dev postgresql-15 nginx-core nghttp2-server openssl zstd util-linux"
+
+case "${1:-build}" in
+build) wanted=$build_packages ;;
+test) wanted="$build_packages $test_packages" ;;
+*) echo "setup.sh: '$1' is neither 'build' nor 'test'" >&2; exit 2 ;;
+esac
+
+missing=
+for package in $wanted; do
+    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$state" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "setup.sh: no apt-get here; install these packages by hand:$missing" >&2
+    exit 1
+fi
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+        echo "setup.sh: run as root, or install sudo, to get:$missing" >&2
+        exit 1
+    fi
+    as_root=sudo
+fi
+
+# The tests start their own servers; installing a package must not start one for good.
+guard=/usr/sbin/policy-rc.d
+made_guard=
+if [ ! -e "$guard" ]; then
+    printf '#!/bin/sh\nexit 101\n' | $as_root tee "$guard" >/dev/null
+    $as_root chmod 755 "$guard"
+    made_guard=yes
+fi
+finish() { [ -z "$made_guard" ] || $as_root rm -f "$guard"; }
+trap finish EXIT
+
+log=$(mktemp)
+echo "setup: installing$missing"
+if ! { $as_root apt-get update &&
+       $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing
+     } >"$log" 2>&1; then
+    cat "$log" >&2
+    echo "setup.sh: apt-get failed; the lines above say why" >&2
+    exit 1
+fi
+rm -f "$log"
