@@ -21,7 +21,7 @@ void fault_setup(const char *spec) {
     while (spec && *spec && n_points < (int)ARRAY_LEN(points)) {
         char action[16] = "";
         int used = 0;
-        if (sscanf(spec, "%47[^:]:%ld:%15[a-z]%n", points[n_points].name,
+        if (sscanf(spec, "%47[^:,]:%ld:%15[a-z]%n", points[n_points].name,
                    &points[n_points].countdown, action, &used) == 3) {
             points[n_points].kill = strcmp(action, "kill") == 0;
             n_points++;

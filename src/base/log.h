@@ -1,5 +1,6 @@
 /* One line per event on stderr, logfmt or JSON: log_info("segment done", LI("segment", id)).
- * Called by worker loops, the supervisor and commands only. Thread-safe: one write per line. */
+ * Called by worker loops, the supervisor and commands only. Thread-safe: one write per line. A text
+ * is cut at 2 KiB; fields that no longer fit a line of 16 KiB give way to truncated=1. */
 #ifndef TAIN_BASE_LOG_H
 #define TAIN_BASE_LOG_H
 

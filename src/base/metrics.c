@@ -7,7 +7,8 @@ static double unit_of(const struct metric *m) {
 void metric_observe(struct metric *m, int64_t v) {
     double scaled = (double)v * unit_of(m);
     int i = 0;
-    while (i < m->n_bounds && scaled > m->bounds[i])
+    /* 9 times 0.001 is a little over 0.009: a value on the bound belongs below it. */
+    while (i < m->n_bounds && scaled > m->bounds[i] * (1 + 1e-9))
         i++;
     atomic_fetch_add_explicit(&m->buckets[i], 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&m->sum, v, memory_order_relaxed);

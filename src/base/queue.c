@@ -87,3 +87,10 @@ size_t queue_depth(struct queue *q) {
     pthread_mutex_unlock(&q->lock);
     return n;
 }
+
+bool queue_is_closed(struct queue *q) {
+    pthread_mutex_lock(&q->lock);
+    bool closed = q->closed;
+    pthread_mutex_unlock(&q->lock);
+    return closed;
+}

@@ -23,6 +23,7 @@ bool queue_try_push(struct queue *q, void *item); /* false: full or closed */
 /* Waits at most wait_ms (real milliseconds). NULL: nothing came, or closed and drained. */
 void *queue_pop(struct queue *q, int wait_ms);
 void queue_close(struct queue *q);
+bool queue_is_closed(struct queue *q);
 size_t queue_depth(struct queue *q);
 
 #endif

@@ -64,7 +64,7 @@ void strbuf_clear(struct strbuf *b) {
 }
 
 static bool strbuf_room(struct strbuf *b, size_t n) {
-    if (n > b->max || b->n > b->max - n) {
+    if (b->overflow || n > b->max || b->n > b->max - n) {
         b->overflow = true;
         return false;
     }

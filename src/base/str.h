@@ -22,8 +22,8 @@ bool str_ends(struct str s, const char *suffix);
 /* Decimal integer over the whole view; false when it is not one or does not fit. */
 bool str_to_i64(struct str s, int64_t *ret);
 
-/* A growing buffer. Always NUL-terminated. Past `max` it keeps what it has and sets `overflow`,
- * which the owner checks once at the end. */
+/* A growing buffer. Always NUL-terminated. What would pass `max` is left out and sets
+ * `overflow`, which the owner checks once at the end; nothing is added behind such a hole. */
 struct strbuf {
     char *p;
     size_t n, cap, max;

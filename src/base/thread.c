@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#define HOST_BYTES 64
 
 enum verdict stop_init(struct stop_token *s, struct err *e) {
     atomic_init(&s->raised, false);
@@ -41,7 +44,9 @@ enum verdict thread_start(pthread_t *ret, const char *name, void *(*fn)(void *),
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (rc != 0)
         return err_set(e, V_FATAL, "system", rc, "cannot start thread %s: %s", name, strerror(rc));
-    pthread_setname_np(*ret, name);
+    char short_name[16]; /* a longer one would be refused */
+    snprintf(short_name, sizeof short_name, "%.15s", name);
+    pthread_setname_np(*ret, short_name);
     return V_OK;
 }
 
@@ -73,8 +78,8 @@ static unsigned long long start_time_of(long pid) {
     return sscanf(p, " %llu", &start) == 1 ? start : 0;
 }
 
-/* What tells this host, boot and pid namespace from every other. */
-static void host_tail(char *out, size_t size) {
+/* What tells this host, boot and pid namespace from every other. False: it cannot be known here. */
+static bool host_tail(char *out, size_t size) {
     char boot[64], ns[64];
     read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
     boot[8] = '\0';
@@ -84,29 +89,42 @@ static void host_tail(char *out, size_t size) {
     if (sscanf(ns, "pid:[%lu]", &inode) != 1)
         inode = 0;
     snprintf(out, size, "%s:%lu", boot, inode);
+    return boot[0] != '\0' && inode != 0;
+}
+
+static void host_name(char out[static HOST_BYTES]) {
+    if (gethostname(out, HOST_BYTES) != 0 || out[0] == '\0')
+        strcpy(out, "localhost");
+    out[HOST_BYTES - 1] = '\0';
+    for (char *p = out; *p; p++)
+        if (*p == ':')
+            *p = '_';
 }
 
 void process_identity(char *out, size_t size) {
-    char host[64], tail[96];
-    if (gethostname(host, sizeof host) != 0)
-        strcpy(host, "localhost");
-    host[sizeof host - 1] = '\0';
-    for (char *p = host; *p; p++)
-        if (*p == ':')
-            *p = '_';
+    char host[HOST_BYTES], tail[96];
+    host_name(host);
     host_tail(tail, sizeof tail);
     snprintf(out, size, "%s:%ld:%llu:%s", host, (long)getpid(), start_time_of((long)getpid()),
              tail);
 }
 
 bool process_identity_is_dead(const char *identity) {
-    char host[64], tail[96], mine[96];
+    char host[HOST_BYTES], tail[96], my_host[HOST_BYTES], my_tail[96];
     long pid;
     unsigned long long start;
-    if (sscanf(identity, "%63[^:]:%ld:%llu:%95s", host, &pid, &start, tail) != 4)
+    if (sscanf(identity, "%63[^:]:%ld:%llu:%95[^\n]", host, &pid, &start, tail) != 4)
         return false;
-    host_tail(mine, sizeof mine);
-    if (strcmp(tail, mine) != 0)
+    if (pid <= 0 || pid > INT_MAX)
         return false;
-    return start_time_of(pid) != start;
+    host_name(my_host);
+    if (!host_tail(my_tail, sizeof my_tail) || strcmp(host, my_host) != 0 ||
+        strcmp(tail, my_tail) != 0)
+        return false;
+    unsigned long long now = start_time_of(pid);
+    if (now != 0 && start != 0)
+        return now != start;
+    /* /proc may hide other users' processes, and opening it may have failed, now or when the
+     * identity was made: ask the kernel itself. */
+    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }

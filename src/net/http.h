@@ -13,13 +13,17 @@
 
 struct http_client;
 
+#define HTTP_MAX_INFLIGHT 4096
+
 struct http_options {
+    /* Measures elapsed_ms and deadlines. Sockets and time-outs live in real time whatever it says:
+     * with a manual clock a step waits for them at most 50 real milliseconds and returns. */
     const struct clock *clock;
     int max_connections; /* over HTTP/1.1; HTTP/2 needs few and takes few */
     const char *user_agent;
     const char *ca_file; /* NULL: the system's */
     long connect_timeout_ms;
-    long timeout_ms; /* the whole answer */
+    long timeout_ms; /* the whole answer, redirects and slow drips included */
     size_t max_body; /* decoded bytes; more is NET_TOO_LARGE */
     int max_redirects;
 };
@@ -30,8 +34,14 @@ struct http_result {
     long status;            /* 0 when there was none */
     struct str body;        /* valid during the callback only; NUL-terminated */
     int64_t retry_after_ms; /* -1 when not said */
-    int64_t elapsed_ms;
-    const char *detail; /* a sentence for logs and last_error; valid during the callback */
+    int64_t elapsed_ms;     /* since it was sent: waiting for a free connection is not in it */
+    const char *detail;     /* a sentence for logs and last_error; valid during the callback */
+};
+
+struct http_counters {
+    int64_t connections; /* opened */
+    int64_t requests;    /* that ended, redirects counted each */
+    int64_t http2;       /* of the requests */
 };
 
 typedef void http_done_fn(void *ctx, const struct http_result *r);
@@ -40,13 +50,17 @@ MUST_CHECK enum verdict http_new(const struct http_options *o, struct http_clien
                                  struct err *e);
 /* Ends what is in flight without calling back. */
 void http_free(struct http_client *c);
-/* Starts a GET. The tag comes back with the result. V_INVALID: not a URL we can fetch. */
+/* Starts a GET; over http it first waits for one of max_connections. The tag comes back with the
+ * result. V_INVALID: not a URL we can fetch. V_LIMIT: HTTP_MAX_INFLIGHT are under way. */
 MUST_CHECK enum verdict http_submit(struct http_client *c, const char *url, void *tag,
                                     struct err *e);
 /* Drives transfers until something completed, the deadline (clock_mono) passed, or a wake-up;
- * calls done() for each completion, which may submit again. Answers how many there were. */
+ * calls done() for each completion, which may submit and cancel but not step or free. Answers how
+ * many there were. */
 int http_step(struct http_client *c, int64_t deadline_mono, http_done_fn *done, void *ctx);
+/* Ends the current step, or the next one. From any thread. */
 void http_wakeup(struct http_client *c);
+struct http_counters http_counters(const struct http_client *c);
 int http_inflight(const struct http_client *c);
 /* Forgets every transfer in flight; their tags never come back. */
 void http_cancel_all(struct http_client *c);

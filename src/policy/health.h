@@ -7,7 +7,7 @@
 #include "base/attr.h"
 
 #define HEALTH_WINDOW 200
-#define HEALTH_MIN_RESULTS 50 /* fewer say nothing */
+#define HEALTH_MIN_RESULTS 50 /* fewer say nothing; up to the window, half of what is there */
 #define HEALTH_MAX_CLASSES 32
 
 struct health {
@@ -26,9 +26,11 @@ struct health {
 
 void health_init(struct health *h);
 /* Notes a result. True exactly when this one makes the upstream ill. While ill, results are
- * ignored. */
+ * ignored, and the ring keeps what made it ill (ring[0 .. n-1], in no order) for the refunds. A
+ * class outside 0 .. HEALTH_MAX_CLASSES-1 counts as the last one. */
 bool health_note(struct health *h, int64_t id, int cls, int64_t now_ms);
-/* While ill: is it time for a probe? After a failed one the wait doubles, 500 ms to 15 s. */
+/* While ill: is it time for a probe? The first is due 500 ms after it fell ill; with each failed
+ * one the wait doubles, up to 15 s. */
 bool health_probe_due(const struct health *h, int64_t now_ms);
 void health_probe_failed(struct health *h, int64_t now_ms);
 /* A probe succeeded: well again, with an empty window. */

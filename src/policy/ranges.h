@@ -14,7 +14,8 @@ struct range {
 size_t ranges_gaps(struct range window, const struct range *covered, size_t n, struct range *out,
                    size_t max);
 
-/* Cuts the gaps into segments of at most `width` ids, from the low end; a cut never spans two gaps.
+/* Cuts the gaps into segments of at most `width` (>= 1) ids, from the low end; a cut never spans
+ * two gaps. Every segment but the last of a gap has exactly `width` ids.
  * Writes at most `max`; answers how many. */
 size_t ranges_cut(const struct range *gaps, size_t n, int64_t width, struct range *out, size_t max);
 
@@ -22,7 +23,9 @@ size_t ranges_cut(const struct range *gaps, size_t n, int64_t width, struct rang
 int64_t ranges_count(const struct range *r, size_t n);
 
 /* The window of a catch-up run from its options. 0 = not given for start, end, limit and maxitem.
- * `frontier` is the last proved id (floor - 1 when nothing is). False: empty, nothing to do. */
+ * `frontier` is the last proved id (floor - 1 when nothing is). The window starts at start_id or
+ * behind the frontier, and ends at the smallest of end_id, limit ids and maxitem. ignore_highest
+ * takes maxitem out of that choice unless it is the only one. False: empty, nothing to do. */
 struct window_ask {
     int64_t start_id, end_id, limit;
     bool ignore_highest; /* do not clamp the end to maxitem */
@@ -30,8 +33,9 @@ struct window_ask {
 };
 bool window_resolve(const struct window_ask *ask, struct range *ret);
 
-/* A mirror segment as the frontier sees it. `blocked_at` is the lowest unresolved id in it, 0 when
- * there is none; everything up to `cursor` has an outcome. */
+/* A mirror segment as the frontier sees it. `blocked_at` is the lowest id in it whose outcome is
+ * not final (waiting or dead letter), 0 when there is none; everything up to `cursor` has an
+ * outcome (any value below ids.lo: nothing has). `done` stands for a cursor at the end. */
 struct segment_view {
     struct range ids;
     bool done;

@@ -7,7 +7,8 @@
 #include "base/attr.h"
 
 /* Reserves n turns at `per_second` in *tat; answers when the first of them is due. A tat in the
- * past is brought to now: idle time is not saved up. */
+ * past is brought to now: idle time is not saved up. A rate of 0 or less is no limit: the answer is
+ * now, and *tat stays. */
 int64_t gcra_reserve(int64_t *tat_us, int64_t now_us, double per_second, int n);
 
 /* n turns, the first at start_us, then one each interval_us. */
@@ -19,7 +20,8 @@ struct turns {
 /* Microseconds until the next turn: 0 = take it now; -1 = none left. */
 int64_t turns_wait_us(const struct turns *t, int64_t now_us);
 void turns_take(struct turns *t);
-/* How many turns a lease should hold: a fifth of a second's worth, 1 .. 1000. */
+/* How many turns a lease should hold: a fifth of a second's worth, 1 .. 1000 (1000 without a
+ * limit). */
 int turns_lease_size(double per_second);
 
 #endif

@@ -1,0 +1,48 @@
+#include "cli/archive.h"
+
+#include "cli/cli.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+int archive_open(const struct settings *s, enum schema_rule rule, struct store **ret) {
+    const struct store_options options = {
+        .uri = s->db,
+        .schema = s->schema,
+        .clock = &clock_machine,
+        .revisions = (enum revisions)s->revisions,
+        .lease_ms = s->lease_ms,
+        .schema_rule = rule,
+        .must_exist = rule == SCHEMA_REQUIRE && !s->no_migrate,
+    };
+    struct err e;
+    enum verdict v = store_open(&options, ret, &e);
+    if (v == V_OK)
+        return 0;
+    fprintf(stderr, "tain %s: %s\n", s->command_name, e.msg);
+    if (v == V_NOT_FOUND)
+        fprintf(stderr, "'tain catchup' makes one; --db or TAIN_DB names another.\n");
+    return v == V_INVALID ? EXIT_USAGE : EXIT_FAILED;
+}
+
+static struct stop_token *raised_by_signal;
+static volatile sig_atomic_t received;
+
+static void on_signal(int number) {
+    received = number;
+    stop_raise(raised_by_signal);
+}
+
+void signals_to(struct stop_token *stop) {
+    raised_by_signal = stop;
+    received = 0;
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+int signal_received(void) {
+    return received;
+}

@@ -1,0 +1,19 @@
+/* What the commands that work on an archive share: opening it by the settings, and ending cleanly
+ * on a signal. Main thread. */
+#ifndef TAIN_CLI_ARCHIVE_H
+#define TAIN_CLI_ARCHIVE_H
+
+#include "base/thread.h"
+#include "cli/settings.h"
+#include "store/store.h"
+
+/* Opens the archive. One that migrates or ignores the schema also makes a new one; one that
+ * requires it only looks. Complains on stderr. Answers 0 or the exit code. */
+int archive_open(const struct settings *s, enum schema_rule rule, struct store **ret);
+
+/* From now on SIGINT and SIGTERM raise the token; a second one ends the process at once. */
+void signals_to(struct stop_token *stop);
+/* The signal that came, 0 if none. */
+int signal_received(void);
+
+#endif

@@ -1,0 +1,185 @@
+#include "base/log.h"
+#include "cli/archive.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "mirror/catchup.h"
+#include "mirror/metrics.h"
+#include "web/metrics_http.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+struct display {
+    struct progress *progress;
+    bool replay;
+    const char *illness; /* the last one that was logged */
+};
+
+static int64_t outcomes_total(void) {
+    int64_t n = 0;
+    for (int i = 0; i < ITEMS_N_OUTCOMES; i++)
+        n += metric_get(&m_items, i);
+    return n;
+}
+
+static int64_t answers_total(void) {
+    int64_t n = 0;
+    for (int i = 0; i < m_http_requests.n_series; i++)
+        n += metric_get(&m_http_requests, i);
+    return n;
+}
+
+static void log_illness(struct display *d, const char *illness) {
+    if (illness && !d->illness)
+        log_warn("the upstream is ill; pausing, no attempt is charged", LS("class", illness));
+    if (!illness && d->illness)
+        log_info("the upstream is well again");
+    d->illness = illness;
+}
+
+static void show(void *arg, const struct catchup_view *v) {
+    struct display *d = arg;
+    log_illness(d, v->illness);
+    const struct progress_view view = {
+        .total_ids = v->window.hi - v->window.lo + 1,
+        .done_ids = d->replay ? outcomes_total() : v->covered,
+        .fetched = answers_total(),
+        .missing = metric_get(&m_items, ITEMS_MISSING),
+        .retries = metric_get(&m_retries, 0),
+        .waiting = metric_get(&m_waiting, 0),
+        .dead_letters = metric_get(&m_dead_letters, 0),
+        .frontier = metric_get(&m_frontier, 0),
+        .maxitem = v->maxitem,
+        .inflight = (int)metric_get(&m_http_inflight, 0),
+        .window = (int)metric_get(&m_http_window, 0),
+        .paused = v->illness || v->db_down_ms > 1000,
+        .pause_reason = v->illness ? v->illness : "waiting for the database",
+        .phase = d->replay ? "replaying" : "catching up",
+    };
+    progress_update(d->progress, &view);
+}
+
+static struct catchup_options options_of(const struct settings *s, struct store *store,
+                                         const struct stop_token *stop, struct display *d) {
+    return (struct catchup_options){
+        .clock = &clock_machine,
+        .store = store,
+        .upstream = s->upstream,
+        .user_agent = "tain/" TAIN_VERSION,
+        .ca_file = s->ca_file,
+        .start_id = s->start_id,
+        .end_id = s->end_id,
+        .limit = s->limit,
+        .ignore_highest = s->ignore_highest,
+        .replay = s->force_replay_window,
+        .segment_width = s->segment_width,
+        .batch_size = (int)s->batch_size,
+        .concurrency = (int)s->concurrency,
+        .rps = s->rps,
+        .retry = {.max_attempts = (int)s->retry_attempts,
+                  .backoff = {s->retry_initial_ms, s->retry_max_ms, s->retry_jitter_ms}},
+        .wait_ms = s->wait_ms,
+        .max_outage_ms = s->max_outage_ms,
+        .timeout_ms = s->timeout_ms,
+        .lease_ms = s->lease_ms,
+        .max_body = (size_t)s->max_body,
+        .stop = stop,
+        .tick = show,
+        .tick_arg = d,
+    };
+}
+
+static void summarize(const struct settings *s, const struct catchup_result *r,
+                      const struct err *e) {
+    CLEANUP(strbuf_release) struct strbuf again;
+    strbuf_init(&again, 4096);
+    settings_command_line(s, &again);
+    bool nothing = r->end == CATCHUP_NOTHING;
+    const struct summary summary = {
+        .command = "catchup",
+        .start_id = r->window.lo,
+        .end_id = r->window.hi,
+        .total_ids = nothing ? 0 : r->window.hi - r->window.lo + 1,
+        .done_ids = outcomes_total(),
+        .fetched = answers_total(),
+        .stored = metric_get(&m_items, ITEMS_INSERTED),
+        .changed = metric_get(&m_items, ITEMS_CHANGED),
+        .unchanged = metric_get(&m_items, ITEMS_UNCHANGED),
+        .stale = metric_get(&m_items, ITEMS_STALE),
+        .missing = metric_get(&m_items, ITEMS_MISSING),
+        .retries = metric_get(&m_retries, 0),
+        .waiting = r->waiting,
+        .dead_letters = r->dead,
+        .frontier = r->frontier.id,
+        .frontier_excluding_waiting = r->frontier.excluding_waiting,
+        .maxitem = r->maxitem,
+        .duration_ms = r->duration_ms,
+        .stopped = r->end == CATCHUP_STOPPED || r->end == CATCHUP_FAILED,
+        .stop_reason = r->end == CATCHUP_FAILED ? e->msg : NULL,
+        .resume_command = again.p,
+    };
+    if (s->json)
+        progress_summary_json(stdout, &summary);
+    else
+        progress_summary(stderr, &summary);
+}
+
+static int exit_code_of(enum catchup_end end) {
+    switch (end) {
+    case CATCHUP_COMPLETE:
+    case CATCHUP_NOTHING:
+        return EXIT_DONE;
+    case CATCHUP_UNRESOLVED:
+        return EXIT_UNRESOLVED;
+    case CATCHUP_STOPPED:
+        return signal_received() == SIGTERM ? EXIT_SIGTERM : EXIT_SIGINT;
+    default:
+        return EXIT_FAILED;
+    }
+}
+
+static int run(const struct settings *s, struct store *store, struct stop_token *stop) {
+    const struct progress_options look = progress_options_for(
+        stderr, (enum progress_mode)s->progress, s->log_format == LOG_JSON, &clock_machine);
+    struct display display = {.progress = progress_new(&look), .replay = s->force_replay_window};
+    const struct catchup_options options = options_of(s, store, stop, &display);
+    struct catchup_result result;
+    struct err e = {0};
+    enum verdict v = catchup_run(&options, &result, &e);
+    progress_free(display.progress);
+    if (v != V_OK && v != V_STOPPED) {
+        fprintf(stderr, "tain catchup: %s\n", e.msg);
+        return EXIT_FAILED;
+    }
+    if (v == V_STOPPED)
+        result.end = CATCHUP_STOPPED;
+    summarize(s, &result, &e);
+    return exit_code_of(result.end);
+}
+
+int cmd_catchup(struct settings *s) {
+    struct err e;
+    struct stop_token stop;
+    if (stop_init(&stop, &e) != V_OK) {
+        fprintf(stderr, "tain catchup: %s\n", e.msg);
+        return EXIT_FAILED;
+    }
+    signals_to(&stop);
+    struct store *store = NULL;
+    struct metrics_http *metrics = NULL;
+    int code = archive_open(s, s->no_migrate ? SCHEMA_REQUIRE : SCHEMA_MIGRATE, &store);
+    if (code == 0 && s->metrics_bind &&
+        metrics_http_start(s->metrics_bind, mirror_metrics, mirror_n_metrics, &metrics, &e) !=
+            V_OK) {
+        fprintf(stderr, "tain catchup: --metrics-bind: %s\n", e.msg);
+        code = e.domain && e.domain[0] == 'c' ? EXIT_USAGE : EXIT_FAILED;
+    }
+    if (metrics)
+        log_info("metrics", LS("bind", s->metrics_bind), LI("port", metrics_http_port(metrics)));
+    if (code == 0)
+        code = run(s, store, &stop);
+    metrics_http_stop(metrics);
+    store_close(store);
+    stop_release(&stop);
+    return code;
+}

@@ -1,0 +1,13 @@
+/* The functions behind the rows of the command table, one per cmd_*.c. Each answers an exit code
+ * (enum exit_code) and has told the user what went wrong. They run on the main thread. */
+#ifndef TAIN_CLI_COMMANDS_H
+#define TAIN_CLI_COMMANDS_H
+
+#include "cli/settings.h"
+
+int cmd_catchup(struct settings *s);
+int cmd_demo(struct settings *s);
+int cmd_migrate(struct settings *s);
+int cmd_status(struct settings *s);
+
+#endif

@@ -1,0 +1,207 @@
+#include "cli/options.h"
+
+#include <confuse.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILE_MAX_BYTES (1 << 20)
+
+/* libConfuse hands its callbacks no pointer of ours, so what they fill stands here while a file
+ * is being read. */
+static struct {
+    struct settings *settings;
+    const char *path;
+    struct err *e;
+    bool failed;
+    unsigned seen[SETTINGS_OPTIONS_MAX]; /* the line that gave the key; 0: none yet */
+} loading;
+
+static const struct option_def *find_key(const char *key) {
+    size_t n;
+    const struct option_def *table = option_table(&n);
+    for (size_t i = 0; i < n; i++) {
+        char name[OPTION_NAME_MAX];
+        option_file_key(&table[i], name);
+        if (strcmp(name, key) == 0)
+            return &table[i];
+    }
+    return NULL;
+}
+
+static int on_value(cfg_t *cfg, cfg_opt_t *opt, const char *value, void *result) {
+    const struct option_def *d = find_key(opt->name);
+    char label[512];
+    snprintf(label, sizeof label, "%.400s:%d: %s", loading.path, cfg->line, opt->name);
+    *(const char **)result = value;
+    unsigned *seen = &loading.seen[option_index(d)];
+    if (*seen && d->type != OPTION_LIST) {
+        loading.failed = true;
+        err_set(loading.e, V_INVALID, "config", 0, "%s: already given in line %u; give it once",
+                label, *seen);
+        return -1;
+    }
+    *seen = (unsigned)cfg->line;
+    if (option_set(loading.settings, d, value, ORIGIN_FILE, label, loading.e) == V_OK)
+        return 0;
+    loading.failed = true;
+    return -1;
+}
+
+/* Underscores in the key, dashes in the name: one mistake less to count. */
+static const struct option_def *nearest_to_key(const char *key) {
+    char name[OPTION_NAME_MAX];
+    snprintf(name, sizeof name, "%s", key);
+    for (char *p = name; *p; p++)
+        if (*p == '_')
+            *p = '-';
+    return option_nearest(name, ~0U);
+}
+
+static void unknown_key(int line, const char *key) {
+    const struct option_def *near = nearest_to_key(key);
+    char right[OPTION_NAME_MAX] = "";
+    if (near && !(near->flags & OPTION_NO_FILE))
+        option_file_key(near, right);
+    err_set(loading.e, V_INVALID, "config", 0, "%.300s:%d: %.60s: unknown key%s%s%s", loading.path,
+            line, key, *right ? "; did you mean " : "; the keys are the options with _ for -",
+            right, *right ? "?" : "");
+}
+
+/* The first trouble is the one worth telling. */
+PRINTF_LIKE(2, 0) static void on_error(cfg_t *cfg, const char *fmt, va_list ap) {
+    if (loading.failed)
+        return;
+    loading.failed = true;
+    char text[256], key[OPTION_NAME_MAX];
+    vsnprintf(text, sizeof text, fmt, ap);
+    for (char *p = text; *p; p++)
+        if ((unsigned char)*p < 0x20 || (unsigned char)*p > 0x7E)
+            *p = '?'; /* a file of bytes must not drive the terminal */
+    if (sscanf(text, "no such option '%63[^']'", key) == 1)
+        unknown_key(cfg->line, key);
+    else
+        err_set(loading.e, V_INVALID, "config", 0, "%.300s:%d: %s", loading.path, cfg->line, text);
+}
+
+/* Every option is a string to libConfuse; on_value() knows the types. The names live in `keys`. */
+static size_t make_options(cfg_opt_t *opts, char (*keys)[OPTION_NAME_MAX]) {
+    size_t n, used = 0;
+    const struct option_def *table = option_table(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (table[i].flags & OPTION_NO_FILE)
+            continue;
+        option_file_key(&table[i], keys[used]);
+        cfg_flag_t flags = CFGF_NODEFAULT | (table[i].type == OPTION_LIST ? CFGF_LIST : CFGF_NONE);
+        opts[used] = (cfg_opt_t)CFG_STR_CB(keys[used], NULL, flags, on_value);
+        used++;
+    }
+    opts[used] = (cfg_opt_t)CFG_END();
+    return used;
+}
+
+static enum verdict parse(FILE *file, struct err *e) {
+    cfg_opt_t opts[SETTINGS_OPTIONS_MAX + 1];
+    char keys[SETTINGS_OPTIONS_MAX][OPTION_NAME_MAX];
+    make_options(opts, keys);
+    cfg_t *cfg = cfg_init(opts, CFGF_NONE);
+    if (!cfg)
+        return err_set(e, V_FATAL, "config", 0, "%.300s: no memory to read it", loading.path);
+    cfg_set_error_function(cfg, on_error);
+    int rc = cfg_parse_fp(cfg, file);
+    cfg_free(cfg);
+    if (rc != CFG_SUCCESS && !loading.failed)
+        return err_set(e, V_INVALID, "config", 0, "%.300s: cannot be read", loading.path);
+    return loading.failed ? V_INVALID : V_OK;
+}
+
+/* The lexer ends the process when a read fails (a directory, say), so we read for it. */
+static enum verdict read_whole(const char *path, char *buffer, size_t *ret_n, struct err *e) {
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return err_set(e, V_INVALID, "config", errno, "%.300s: %s", path, strerror(errno));
+    size_t n = fread(buffer, 1, FILE_MAX_BYTES + 1, file);
+    int failed = ferror(file) ? errno : 0;
+    fclose(file);
+    if (failed)
+        return err_set(e, V_INVALID, "config", failed, "%.300s: %s", path, strerror(failed));
+    if (n > FILE_MAX_BYTES)
+        return err_set(e, V_INVALID, "config", 0, "%.300s: larger than 1 MiB", path);
+    if (memchr(buffer, '\0', n))
+        return err_set(e, V_INVALID, "config", 0, "%.300s: not a text file", path);
+    *ret_n = n;
+    return V_OK;
+}
+
+/* The end of the quoted text that begins at p; NULL when its closing quote is missing. */
+static char *skip_quoted(char *p, const char *end) {
+    char quote = *p++;
+    while (p < end && *p != quote)
+        p += *p == '\\' && p + 1 < end ? 2 : 1;
+    return p < end ? p + 1 : NULL;
+}
+
+/* Where the comment at p ends; p itself when there is none, NULL when it does not end. Only # may
+ * touch the word before it: an address holds slashes. */
+static char *skip_comment(char *p, char *end, bool word_begins) {
+    if (*p == '#' || (word_begins && end - p > 1 && p[0] == '/' && p[1] == '/')) {
+        char *newline = memchr(p, '\n', (size_t)(end - p));
+        return newline ? newline : end;
+    }
+    if (word_begins && end - p > 1 && p[0] == '/' && p[1] == '*') {
+        char *close = memmem(p + 2, (size_t)(end - p - 2), "*/", 2);
+        return close ? close + 2 : NULL;
+    }
+    return p;
+}
+
+/* Comments become blanks before libConfuse sees them: version 3.3 counts their lines more than
+ * once and stumbles over one inside a list. Answers NULL, or where something begins that never
+ * ends, which libConfuse takes in silence. */
+static const char *blank_comments(char *text, size_t n) {
+    char *end = text + n;
+    for (char *p = text; p < end;) {
+        bool word_begins = p == text || strchr(" \t\r\n={},+\"'", p[-1]);
+        char *behind = skip_comment(p, end, word_begins);
+        bool comment = behind != p;
+        if (!comment)
+            behind = *p == '"' || *p == '\'' ? skip_quoted(p, end) : p + 1;
+        if (!behind)
+            return p;
+        for (; p < behind; p++)
+            if (comment && *p != '\n')
+                *p = ' ';
+    }
+    return NULL;
+}
+
+static int line_of(const char *text, const char *at) {
+    int line = 1;
+    for (; text < at; text++)
+        line += *text == '\n';
+    return line;
+}
+
+enum verdict config_file_load(struct settings *s, const char *path, struct err *e) {
+    CLEANUP(free_ptr) char *buffer = xmalloc(FILE_MAX_BYTES + 1);
+    size_t n = 0;
+    enum verdict v = read_whole(path, buffer, &n, e);
+    if (v != V_OK || n == 0)
+        return v;
+    const char *endless = blank_comments(buffer, n);
+    if (endless)
+        return err_set(e, V_INVALID, "config", 0, "%.300s:%d: this %s never ends", path,
+                       line_of(buffer, endless), *endless == '/' ? "comment" : "quoted text");
+    FILE *file = fmemopen(buffer, n, "r");
+    if (!file)
+        return err_set(e, V_FATAL, "config", errno, "%.300s: %s", path, strerror(errno));
+    memset(&loading, 0, sizeof loading);
+    loading.settings = s;
+    loading.path = path;
+    loading.e = e;
+    v = parse(file, e);
+    fclose(file);
+    return v;
+}

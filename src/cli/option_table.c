@@ -1,0 +1,140 @@
+#include "cli/options.h"
+
+#include "cli/shapes.h"
+
+#include <string.h>
+
+#define FIELD(name) offsetof(struct settings, name)
+#define EVERY_COMMAND (CMD_CATCHUP | CMD_STATUS | CMD_MIGRATE | CMD_DEMO)
+#define WITH_DATABASE (CMD_CATCHUP | CMD_STATUS | CMD_MIGRATE)
+#define ASKS_UPSTREAM CMD_CATCHUP
+
+#define SECOND 1000.0
+#define MINUTE (60 * SECOND)
+#define DAY (24 * 60 * MINUTE)
+#define KIB 1024.0
+#define GIB (KIB * KIB * KIB)
+#define LARGEST_ID 9007199254740991.0 /* 2^53 - 1: the last one that every JSON reader keeps */
+
+/* In the order in which help shows them: each command's own options, then the common ones. */
+static const struct option_def table[] = {
+    {"start-id", OPTION_ID, FIELD(start_id), CMD_CATCHUP, .max = LARGEST_ID, .metavar = "ID",
+     .help = "First id of the window. Without it the window begins behind the frontier."},
+    {"end-id", OPTION_ID, FIELD(end_id), CMD_CATCHUP, .max = LARGEST_ID, .metavar = "ID",
+     .help = "Last id of the window. Without it the window ends at the newest item."},
+    {"limit", OPTION_INT, FIELD(limit), CMD_CATCHUP, .min = 1, .max = LARGEST_ID, .metavar = "N",
+     .help = "Take at most N ids into the window."},
+    {"ignore-highest", OPTION_BOOL, FIELD(ignore_highest), CMD_CATCHUP,
+     .help = "Do not clamp the end of the window to the newest item."},
+    {"force-replay-window", OPTION_BOOL, FIELD(force_replay_window), CMD_CATCHUP,
+     .help = "Fetch every id of the window again, stored or not."},
+    {"segment-width", OPTION_INT, FIELD(segment_width), CMD_CATCHUP, "1000", 1, 100000,
+     .metavar = "N", .help = "Ids in one segment, the unit that a process claims."},
+    {"batch-size", OPTION_INT, FIELD(batch_size), CMD_CATCHUP, "500", 1, 10000, .metavar = "N",
+     .help = "Items written in one transaction."},
+    {"concurrency", OPTION_INT, FIELD(concurrency), CMD_CATCHUP, "256", 1, 4096, .metavar = "N",
+     .help = "Most requests in flight. The number used adapts itself below this ceiling."},
+    {"rps", OPTION_DOUBLE, FIELD(rps), CMD_CATCHUP, "1000", 0, 1e6, .metavar = "N",
+     .help = "Most requests per second, over all processes on one database. 0 sets no cap."},
+    {"wait", OPTION_DURATION, FIELD(wait_ms), CMD_CATCHUP, "0s", 0, 30 * DAY, .metavar = "DURATION",
+     .help = "Stay while an id is due for another try within this time; end the run otherwise."},
+    {"lease", OPTION_DURATION, FIELD(lease_ms), CMD_CATCHUP, "30s", 1000, 3600000,
+     .metavar = "DURATION",
+     .help = "How long a claimed segment is held without a heartbeat; six heartbeats fit in."},
+    {"retry-attempts", OPTION_INT, FIELD(retry_attempts), CMD_CATCHUP, "8", 1, 100, .metavar = "N",
+     .help = "Tries per id before it becomes a dead letter."},
+    {"retry-initial-ms", OPTION_INT, FIELD(retry_initial_ms), CMD_CATCHUP, "200", 1, 3600000,
+     .metavar = "MS", .help = "Delay before the second try, in milliseconds; it doubles then."},
+    {"retry-max-ms", OPTION_INT, FIELD(retry_max_ms), CMD_CATCHUP, "30000", 1, 86400000,
+     .metavar = "MS", .help = "Longest delay between two tries, in milliseconds."},
+    {"retry-jitter-ms", OPTION_INT, FIELD(retry_jitter_ms), CMD_CATCHUP, "100", 0, 3600000,
+     .metavar = "MS", .help = "Random part added to each delay, in milliseconds."},
+    {"max-outage", OPTION_DURATION, FIELD(max_outage_ms), CMD_CATCHUP, "15m", SECOND, 30 * DAY,
+     .metavar = "DURATION",
+     .help = "Give up when the upstream has answered nothing useful for so long."},
+    {"max-body", OPTION_BYTES, FIELD(max_body), CMD_CATCHUP, "8MiB", KIB, GIB, .metavar = "SIZE",
+     .help = "Largest answer that is read; a larger one is a failure of its id."},
+    {"revisions", OPTION_ENUM, FIELD(revisions), CMD_CATCHUP, "content",
+     .choices = "all|content|none",
+     .help = "What to keep of an item that changes: every earlier version, the versions whose "
+             "words differ, or nothing."},
+    {"progress", OPTION_ENUM, FIELD(progress), CMD_CATCHUP, "auto", .choices = "auto|bar|line|none",
+     .help = "How to show progress. auto draws a bar on a terminal and writes a line every 10 s "
+             "elsewhere."},
+    {"metrics-bind", OPTION_STRING, FIELD(metrics_bind), CMD_CATCHUP, .accepts = shape_bind,
+     .allowed = "ADDR:PORT, such as 127.0.0.1:9464 or [::1]:9464", .metavar = "ADDR:PORT",
+     .help = "Serve Prometheus metrics there while running. Off by default."},
+
+    {"seed", OPTION_INT, FIELD(seed), CMD_DEMO, "1", 0, LARGEST_ID, .metavar = "N",
+     .help = "The same seed makes the same items."},
+    {"maxitem", OPTION_INT, FIELD(maxitem), CMD_DEMO, "20000", 1, 1 << 28, .metavar = "ID",
+     .help = "The newest id at the start."},
+    {"grow", OPTION_DOUBLE, FIELD(grow), CMD_DEMO, "0", 0, 1e6, .metavar = "RATE",
+     .help = "New ids per second."},
+    {"bind", OPTION_STRING, FIELD(bind), CMD_DEMO, "127.0.0.1", .accepts = shape_address,
+     .allowed = "a numeric address, such as 127.0.0.1 or ::1", .metavar = "ADDR",
+     .help = "Address to listen on."},
+    {"port", OPTION_INT, FIELD(port), CMD_DEMO, "0", 0, 65535, .metavar = "PORT",
+     .help = "Port to listen on. 0 takes a free one; the first line of output names it."},
+    {"threads", OPTION_INT, FIELD(threads), CMD_DEMO, "2", 1, 64, .metavar = "N",
+     .help = "Threads that answer requests."},
+    {"fault", OPTION_LIST, FIELD(fault), CMD_DEMO, .metavar = "SPEC", .flags = OPTION_NO_ENV,
+     .help = "Answer wrongly on purpose: whom, what and when, joined by colons, such as "
+             "id=123:status=500:times=3, share=0.01:reset or all:status=503:for=60s. May be "
+             "repeated; the first one that fits decides."},
+    {"dump", OPTION_STRING, FIELD(dump), CMD_DEMO, .accepts = shape_id_range,
+     .allowed = "LO-HI, two ids of which the first is not the larger", .metavar = "LO-HI",
+     .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "Print the items of these ids, one JSON document a line, and exit."},
+
+    {"db", OPTION_STRING, FIELD(db), WITH_DATABASE, "sqlite:tain.db", .accepts = shape_database,
+     .allowed = "sqlite:PATH, postgres://... or postgresql://...", .metavar = "DATABASE",
+     .flags = OPTION_COMMON | OPTION_SECRET,
+     .help = "The archive: sqlite:PATH, or postgres://USER@HOST/NAME. A password belongs into "
+             "TAIN_DB, the configuration file or PGPASSFILE, not on the command line."},
+    {"schema", OPTION_STRING, FIELD(schema), WITH_DATABASE, "tain", .accepts = shape_identifier,
+     .allowed = "a lower-case name of letters, digits and _, not starting with a digit or pg_, "
+                "of at most 63 characters",
+     .metavar = "NAME", .flags = OPTION_COMMON,
+     .help = "Schema that holds the tables on PostgreSQL."},
+    {"no-migrate", OPTION_BOOL, FIELD(no_migrate), CMD_CATCHUP, .flags = OPTION_COMMON,
+     .help = "Do not bring the tables up to date first; fail if they are not."},
+    {"upstream", OPTION_STRING, FIELD(upstream), ASKS_UPSTREAM,
+     "https://hacker-news.firebaseio.com/v0", .accepts = shape_http_root,
+     .allowed = "an address that begins with http:// or https:// and has no ? or #",
+     .metavar = "URL", .flags = OPTION_COMMON, .help = "Root of the Hacker News API."},
+    {"ca-file", OPTION_STRING, FIELD(ca_file), ASKS_UPSTREAM, .accepts = shape_not_empty,
+     .allowed = "the path of a PEM file", .metavar = "FILE", .flags = OPTION_COMMON,
+     .help = "Trust the certificates in FILE (PEM) instead of the system's."},
+    {"timeout", OPTION_DURATION, FIELD(timeout_ms), ASKS_UPSTREAM, "30s", 1, DAY,
+     .metavar = "DURATION", .flags = OPTION_COMMON,
+     .help = "Longest time that one request may take."},
+    {"json", OPTION_BOOL, FIELD(json), WITH_DATABASE, .flags = OPTION_COMMON,
+     .help = "Report as one JSON document on standard output."},
+    {"config", OPTION_STRING, FIELD(config), EVERY_COMMAND, .accepts = shape_not_empty,
+     .allowed = "the path of a file", .metavar = "FILE", .flags = OPTION_COMMON | OPTION_NO_FILE,
+     .help = "Read options from FILE."},
+    {"log-level", OPTION_ENUM, FIELD(log_level), EVERY_COMMAND, "info",
+     .choices = "debug|info|warn|error|off", .flags = OPTION_COMMON,
+     .help = "Least important log lines to write."},
+    {"log-format", OPTION_ENUM, FIELD(log_format), EVERY_COMMAND, "text", .choices = "text|json",
+     .flags = OPTION_COMMON, .help = "How log lines look."},
+};
+
+_Static_assert(ARRAY_LEN(table) <= SETTINGS_OPTIONS_MAX, "settings.origin has a place for each");
+
+const struct option_def *option_table(size_t *ret_n) {
+    *ret_n = ARRAY_LEN(table);
+    return table;
+}
+
+const struct option_def *option_find(const char *name) {
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        if (strcmp(table[i].name, name) == 0)
+            return &table[i];
+    return NULL;
+}
+
+size_t option_index(const struct option_def *d) {
+    return (size_t)(d - table);
+}

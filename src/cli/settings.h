@@ -1,0 +1,87 @@
+/* What a command was told: one plain field per option, named like it, with its unit behind the
+ * name where it has one. Filled by settings_load() (cli/options.h) from flags, environment, file
+ * and defaults; read-only afterwards. Owns its strings. Main thread only.
+ * A field that was not given and has no default is 0, NULL or an empty list. */
+#ifndef TAIN_CLI_SETTINGS_H
+#define TAIN_CLI_SETTINGS_H
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/progress.h"
+
+/* Bits, so that an option can say which commands it belongs to. */
+enum command_id {
+    CMD_CATCHUP = 1 << 0,
+    CMD_STATUS = 1 << 1,
+    CMD_MIGRATE = 1 << 2,
+    CMD_DEMO = 1 << 3,
+};
+
+/* Where a value came from; a later one wins over an earlier one. */
+enum origin { ORIGIN_DEFAULT, ORIGIN_FILE, ORIGIN_ENV, ORIGIN_FLAG };
+
+#define SETTINGS_LIST_MAX 64
+#define SETTINGS_OPTIONS_MAX 64
+
+struct string_list {
+    char *items[SETTINGS_LIST_MAX];
+    size_t n;
+};
+
+struct settings {
+    enum command_id command;
+    const char *command_name; /* static storage */
+
+    /* common */
+    char *db, *schema;
+    bool no_migrate;
+    char *upstream; /* without a slash at its end */
+    char *ca_file, *config;
+    int log_level;  /* enum log_level */
+    int log_format; /* enum log_format */
+    double rps;     /* 0: no cap */
+    bool json;
+    int64_t timeout_ms;
+
+    /* catchup */
+    int64_t start_id, end_id, limit; /* 0: not given */
+    bool ignore_highest, force_replay_window;
+    int64_t segment_width, batch_size, concurrency;
+    int64_t wait_ms, lease_ms;
+    int64_t retry_attempts, retry_initial_ms, retry_max_ms, retry_jitter_ms;
+    int64_t max_body; /* bytes */
+    int64_t max_outage_ms;
+    int revisions; /* enum revisions of store/store.h, whose order the choices have */
+    int progress;  /* enum progress_mode */
+    char *metrics_bind;
+
+    /* demo */
+    int64_t seed, maxitem;
+    double grow; /* ids per second */
+    char *bind;
+    int64_t port, threads;
+    struct string_list fault;
+    char *dump; /* "LO-HI" */
+
+    unsigned char origin[SETTINGS_OPTIONS_MAX]; /* enum origin, by place in the option table */
+};
+
+void settings_release(struct settings *s);
+
+/* What no option can see alone: start before end, first delay below the largest, a readable CA
+ * file. V_INVALID names the options by the place their values came from. */
+MUST_CHECK enum verdict settings_check(const struct settings *s, struct err *e);
+
+/* Where the value of `option` ("segment-width") came from. The option must exist. */
+enum origin settings_origin(const struct settings *s, const char *option);
+
+/* The option as its giver wrote it: "--end-id", "TAIN_END_ID" or "tain.conf: end_id". */
+void settings_label(const struct settings *s, const char *option, char *out, size_t size);
+
+/* The command line that gives these settings again, quoted for a shell: "tain catchup --limit 5".
+ * Only what came from flags is in it; the environment and the file stay where they are. */
+void settings_command_line(const struct settings *s, struct strbuf *out);
+
+#endif

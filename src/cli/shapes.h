@@ -1,0 +1,24 @@
+/* What the text of an option must look like, beyond its type. Pure functions over C strings. */
+#ifndef TAIN_CLI_SHAPES_H
+#define TAIN_CLI_SHAPES_H
+
+#include "base/attr.h"
+#include "base/str.h"
+
+bool shape_database(const char *text);   /* sqlite:PATH, postgres://..., postgresql://... */
+bool shape_identifier(const char *text); /* an SQL name that needs no quotes */
+bool shape_http_root(const char *text);  /* http(s)://host[:port][/path], no query */
+bool shape_bind(const char *text);       /* HOST:PORT or [IPV6]:PORT */
+bool shape_address(const char *text);    /* a numeric IPv4 or IPv6 address */
+bool shape_not_empty(const char *text);
+
+/* "LO-HI", both ids, LO not above HI. */
+bool shape_id_range(const char *text);
+bool shape_parse_id_range(const char *text, int64_t *ret_lo, int64_t *ret_hi);
+
+/* Whether a PostgreSQL address or connection string carries a password. */
+bool database_has_password(const char *text);
+/* The address with *** in the place of every password, fit for a log line. */
+void database_redact(const char *text, struct strbuf *out);
+
+#endif

@@ -1,0 +1,106 @@
+#include "db/db.h"
+
+#include "base/fault.h"
+#include "db/db_int.h"
+
+#include <string.h>
+
+enum verdict db_open(const struct db_options *o, struct db **ret, struct err *e) {
+    if (strncmp(o->uri, "sqlite:", 7) == 0 && o->uri[7])
+        return sqlite_open(o, o->uri + 7, ret, e);
+    if (strncmp(o->uri, "postgres://", 11) == 0 || strncmp(o->uri, "postgresql://", 13) == 0)
+        return pg_open(o, ret, e);
+    return err_set(e, V_INVALID, "config", 0,
+                   "the database must be sqlite:PATH or postgres://..., not '%.40s'", o->uri);
+}
+
+void db_close(struct db *db) {
+    if (db)
+        db->driver->close(db);
+}
+
+enum db_kind db_kind(const struct db *db) {
+    return db->kind;
+}
+
+enum verdict db_begin(struct db *db, struct err *e) {
+    enum verdict v = db->driver->script(db, db->driver->begin, e);
+    db->in_transaction = v == V_OK;
+    return v;
+}
+
+enum verdict db_commit(struct db *db, struct err *e) {
+    if (fault_hit("db_before_commit"))
+        return err_set(e, V_RETRY, "fault", 0, "injected failure before commit");
+    enum verdict v = db->driver->script(db, "COMMIT", e);
+    if (v == V_OK) {
+        db->in_transaction = false;
+        fault_hit("db_after_commit");
+    }
+    return v;
+}
+
+void db_rollback(struct db *db) {
+    if (!db->in_transaction)
+        return;
+    db->in_transaction = false;
+    if (db->driver->script(db, "ROLLBACK", NULL) != V_OK) {
+        /* the connection is gone, and the transaction with it */
+    }
+}
+
+enum verdict db_run(struct db *db, int stmt, const struct db_val *vals, size_t n, db_row_fn *fn,
+                    void *ctx, struct err *e) {
+    enum verdict v = db->driver->run(db, stmt, vals, n, fn, ctx, e);
+    return v == V_OK || v == V_STOPPED ? v : err_wrap(e, v, "%s", db->catalog->names[stmt]);
+}
+
+static enum verdict take_int(void *ctx, const struct db_row *row) {
+    int64_t *first = ctx;
+    if (first[1] == 0)
+        first[0] = db_row_int(row, 0);
+    first[1]++;
+    return V_OK;
+}
+
+enum verdict db_run_int(struct db *db, int stmt, const struct db_val *vals, size_t n, int64_t *ret,
+                        struct err *e) {
+    int64_t value_and_rows[2] = {0, 0};
+    enum verdict v = db_run(db, stmt, vals, n, take_int, value_and_rows, e);
+    if (v != V_OK)
+        return v;
+    if (value_and_rows[1] == 0)
+        return err_set(e, V_NOT_FOUND, "db", 0, "%s: no row", db->catalog->names[stmt]);
+    *ret = value_and_rows[0];
+    return V_OK;
+}
+
+enum verdict db_each(struct db *db, int stmt, const struct db_col *cols, size_t n_cols,
+                     size_t n_rows, db_row_fn *fn, void *ctx, struct err *e) {
+    db->changes = 0;
+    if (n_rows == 0)
+        return V_OK;
+    enum verdict v = db->driver->each(db, stmt, cols, n_cols, n_rows, fn, ctx, e);
+    return v == V_OK || v == V_STOPPED ? v : err_wrap(e, v, "%s", db->catalog->names[stmt]);
+}
+
+int64_t db_changes(const struct db *db) {
+    return db->changes;
+}
+
+enum verdict db_script(struct db *db, const char *sql, struct err *e) {
+    return db->driver->script(db, sql, e);
+}
+
+enum verdict db_recover(struct db *db, struct err *e) {
+    db_rollback(db);
+    return db->driver->recover(db, e);
+}
+
+int64_t db_row_int(const struct db_row *row, int col) {
+    return row->driver->row_int(row, col);
+}
+
+struct str db_row_text(const struct db_row *row, int col) {
+    return row->driver->row_text(row, col);
+}

@@ -1,0 +1,91 @@
+/* A thin layer over SQLite and PostgreSQL: numbered statements from a catalogue, run with scalar
+ * parameters (db_run) or once per row of columns (db_each: one set-wise statement with arrays on
+ * PostgreSQL, a tight loop on SQLite). A `struct db` is one connection and belongs to one thread.
+ *
+ * In parameters and columns INT64_MIN is NULL for integers and p == NULL is NULL for texts.
+ * Verdicts: V_RETRY passing trouble (call db_recover, then repeat the transaction), V_CONFLICT a
+ * constraint said no, V_FATAL anything that will not pass by itself. */
+#ifndef TAIN_DB_DB_H
+#define TAIN_DB_DB_H
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
+
+enum db_kind { DB_SQLITE, DB_POSTGRES };
+
+/* Made from the .sql files: statement i for each database. */
+struct db_catalog {
+    int n;
+    const char *const *names;
+    const char *const *sql[2]; /* by enum db_kind */
+};
+
+struct db_options {
+    const char *uri;    /* sqlite:PATH, postgres://..., postgresql://... */
+    const char *schema; /* PostgreSQL: where everything of ours lives */
+    const struct db_catalog *catalog;
+    const struct clock *clock; /* SQLite: what tain_now_ms() reads */
+    bool must_exist;           /* SQLite: do not create the file */
+};
+
+struct db;
+struct db_row;
+
+#define DB_NULL INT64_MIN
+
+enum db_type { DB_INT, DB_TEXT };
+
+struct db_val {
+    enum db_type type;
+    int64_t i;
+    struct str s;
+};
+#define DBI(value) ((struct db_val){.type = DB_INT, .i = (value)})
+#define DBT(value) ((struct db_val){.type = DB_TEXT, .s = (value)})
+#define DBC(cstring) DBT(str_of(cstring))
+#define DB_VALS(...) \
+    (const struct db_val[]){__VA_ARGS__}, ARRAY_LEN(((struct db_val[]){__VA_ARGS__}))
+#define DB_NO_VALS NULL, 0
+
+struct db_col {
+    enum db_type type;
+    const int64_t *ints;
+    const struct str *texts;
+};
+#define DB_INTS(array) ((struct db_col){.type = DB_INT, .ints = (array)})
+#define DB_TEXTS(array) ((struct db_col){.type = DB_TEXT, .texts = (array)})
+
+/* Called for each row of an answer; values are valid during the call. Anything but V_OK ends the
+ * statement with that verdict. */
+typedef enum verdict db_row_fn(void *ctx, const struct db_row *row);
+
+MUST_CHECK enum verdict db_open(const struct db_options *o, struct db **ret, struct err *e);
+void db_close(struct db *db); /* NULL is fine */
+enum db_kind db_kind(const struct db *db);
+
+MUST_CHECK enum verdict db_begin(struct db *db, struct err *e); /* SQLite: IMMEDIATE */
+MUST_CHECK enum verdict db_commit(struct db *db, struct err *e);
+void db_rollback(struct db *db); /* harmless outside a transaction */
+
+MUST_CHECK enum verdict db_run(struct db *db, int stmt, const struct db_val *vals, size_t n,
+                               db_row_fn *fn, void *ctx, struct err *e);
+/* The first column of the first row. V_NOT_FOUND without a row; NULL reads as DB_NULL. */
+MUST_CHECK enum verdict db_run_int(struct db *db, int stmt, const struct db_val *vals, size_t n,
+                                   int64_t *ret, struct err *e);
+MUST_CHECK enum verdict db_each(struct db *db, int stmt, const struct db_col *cols, size_t n_cols,
+                                size_t n_rows, db_row_fn *fn, void *ctx, struct err *e);
+/* Rows touched by the last db_run or db_each. */
+int64_t db_changes(const struct db *db);
+
+/* Several statements as text, without parameters: migrations and settings. */
+MUST_CHECK enum verdict db_script(struct db *db, const char *sql, struct err *e);
+
+/* After V_RETRY: rolls back what is open and, when the connection is gone, makes a new one.
+ * V_RETRY: still no connection. */
+MUST_CHECK enum verdict db_recover(struct db *db, struct err *e);
+
+int64_t db_row_int(const struct db_row *row, int col); /* DB_NULL when NULL */
+struct str db_row_text(const struct db_row *row, int col);
+
+#endif

@@ -1,0 +1,48 @@
+/* What a driver provides to db.c. Private to the room. */
+#ifndef TAIN_DB_DB_INT_H
+#define TAIN_DB_DB_INT_H
+
+#include "db/db.h"
+
+struct db_driver {
+    void (*close)(struct db *db);
+    enum verdict (*script)(struct db *db, const char *sql, struct err *e);
+    /* One number by a statement given as text. */
+    enum verdict (*ask_int)(struct db *db, const char *sql, int64_t *ret, struct err *e);
+    enum verdict (*run)(struct db *db, int stmt, const struct db_val *vals, size_t n, db_row_fn *fn,
+                        void *ctx, struct err *e);
+    enum verdict (*each)(struct db *db, int stmt, const struct db_col *cols, size_t n_cols,
+                         size_t n_rows, db_row_fn *fn, void *ctx, struct err *e);
+    enum verdict (*recover)(struct db *db, struct err *e);
+    int64_t (*row_int)(const struct db_row *row, int col);
+    struct str (*row_text)(const struct db_row *row, int col);
+    const char *begin;
+};
+
+/* The head of both drivers' connections. */
+struct db {
+    const struct db_driver *driver;
+    enum db_kind kind;
+    const struct db_catalog *catalog;
+    int64_t changes;
+    bool in_transaction;
+};
+
+struct db_row {
+    const struct db_driver *driver;
+    void *answer; /* sqlite3_stmt or PGresult */
+    int index;
+};
+
+enum verdict sqlite_open(const struct db_options *o, const char *path, struct db **ret,
+                         struct err *e);
+enum verdict pg_open(const struct db_options *o, struct db **ret, struct err *e);
+
+/* The two tables that turn foreign codes into verdicts. */
+enum verdict sqlite_verdict(int code);
+enum verdict pg_verdict(const char *sqlstate); /* NULL or "": no answer from the server */
+
+/* PostgreSQL's binary form of a one-dimensional array of the column's values. */
+void pg_encode_array(const struct db_col *col, size_t n, struct strbuf *out);
+
+#endif

@@ -1,0 +1,240 @@
+#include "db/db_int.h"
+
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PARAMS 32
+#define MAX_ARRAY_BYTES ((size_t)256 * 1024 * 1024)
+
+enum { OID_INT8 = 20, OID_TEXT = 25, OID_TEXT_ARRAY = 1009, OID_INT8_ARRAY = 1016 };
+
+struct pg_db {
+    struct db head;
+    PGconn *conn;
+    char *uri, *schema;
+    bool *prepared;
+    struct strbuf arrays[MAX_PARAMS]; /* reused from call to call */
+};
+
+static struct pg_db *self_of(struct db *db) {
+    return (struct pg_db *)db;
+}
+
+/* Clears the result; the verdict comes from its SQLSTATE, or from the broken connection. */
+static enum verdict failed(struct pg_db *p, PGresult *r, struct err *e) {
+    const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
+    const char *text = r ? PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+    enum verdict v = PQstatus(p->conn) == CONNECTION_BAD ? V_RETRY : pg_verdict(state);
+    err_set(e, v, "postgres", 0, "%s%s%s", text ? text : PQerrorMessage(p->conn),
+            state ? " SQLSTATE " : "", state ? state : "");
+    PQclear(r);
+    return v;
+}
+
+static bool succeeded(const PGresult *r) {
+    ExecStatusType s = PQresultStatus(r);
+    return s == PGRES_COMMAND_OK || s == PGRES_TUPLES_OK || s == PGRES_EMPTY_QUERY;
+}
+
+static void pg_close(struct db *db) {
+    struct pg_db *p = self_of(db);
+    PQfinish(p->conn);
+    for (size_t i = 0; i < MAX_PARAMS; i++)
+        strbuf_release(&p->arrays[i]);
+    free(p->prepared);
+    free(p->uri);
+    free(p->schema);
+    free(p);
+}
+
+static enum verdict pg_script(struct db *db, const char *sql, struct err *e) {
+    struct pg_db *p = self_of(db);
+    PGresult *r = PQexec(p->conn, sql);
+    if (!succeeded(r))
+        return failed(p, r, e);
+    PQclear(r);
+    return V_OK;
+}
+
+static enum verdict pg_ask_int(struct db *db, const char *sql, int64_t *ret, struct err *e) {
+    struct pg_db *p = self_of(db);
+    PGresult *r = PQexec(p->conn, sql);
+    if (!succeeded(r) || PQntuples(r) != 1)
+        return failed(p, r, e);
+    *ret = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
+    PQclear(r);
+    return V_OK;
+}
+
+static enum verdict prepare(struct pg_db *p, int stmt, const Oid *types, size_t n, struct err *e) {
+    if (p->prepared[stmt])
+        return V_OK;
+    char name[16];
+    snprintf(name, sizeof name, "s%d", stmt);
+    PGresult *r = PQprepare(p->conn, name, p->head.catalog->sql[DB_POSTGRES][stmt], (int)n, types);
+    if (!succeeded(r))
+        return failed(p, r, e);
+    PQclear(r);
+    p->prepared[stmt] = true;
+    return V_OK;
+}
+
+static enum verdict take_rows(struct pg_db *p, PGresult *r, db_row_fn *fn, void *ctx,
+                              struct err *e) {
+    if (!succeeded(r))
+        return failed(p, r, e);
+    const char *touched = PQcmdTuples(r);
+    p->head.changes = *touched ? atoll(touched) : 0;
+    struct db_row row = {.driver = p->head.driver, .answer = r};
+    enum verdict v = V_OK;
+    int n = fn ? PQntuples(r) : 0;
+    for (row.index = 0; row.index < n && v == V_OK; row.index++)
+        v = fn(ctx, &row);
+    PQclear(r);
+    return v;
+}
+
+static enum verdict pg_run(struct db *db, int stmt, const struct db_val *vals, size_t n,
+                           db_row_fn *fn, void *ctx, struct err *e) {
+    struct pg_db *p = self_of(db);
+    Oid types[MAX_PARAMS];
+    const char *values[MAX_PARAMS];
+    int lengths[MAX_PARAMS] = {0}, formats[MAX_PARAMS];
+    char ints[MAX_PARAMS][24];
+    for (size_t i = 0; i < n; i++) {
+        bool is_int = vals[i].type == DB_INT;
+        types[i] = is_int ? OID_INT8 : OID_TEXT;
+        formats[i] = is_int ? 0 : 1; /* a text in binary form needs no terminator */
+        if (is_int)
+            snprintf(ints[i], sizeof ints[i], "%lld", (long long)vals[i].i);
+        else
+            lengths[i] = (int)vals[i].s.n;
+        values[i] = is_int ? (vals[i].i == DB_NULL ? NULL : ints[i]) : vals[i].s.p;
+    }
+    enum verdict v = prepare(p, stmt, types, n, e);
+    if (v != V_OK)
+        return v;
+    char name[16];
+    snprintf(name, sizeof name, "s%d", stmt);
+    return take_rows(p, PQexecPrepared(p->conn, name, (int)n, values, lengths, formats, 0), fn, ctx,
+                     e);
+}
+
+static enum verdict encode_columns(struct pg_db *p, const struct db_col *cols, size_t n_cols,
+                                   size_t n_rows, const char **values, int *lengths,
+                                   struct err *e) {
+    for (size_t c = 0; c < n_cols; c++) {
+        struct strbuf *b = &p->arrays[c];
+        strbuf_clear(b);
+        pg_encode_array(&cols[c], n_rows, b);
+        if (b->overflow)
+            return err_set(e, V_LIMIT, "postgres", 0, "a batch over %zu bytes", MAX_ARRAY_BYTES);
+        values[c] = b->p;
+        lengths[c] = (int)b->n;
+    }
+    return V_OK;
+}
+
+static enum verdict pg_each(struct db *db, int stmt, const struct db_col *cols, size_t n_cols,
+                            size_t n_rows, db_row_fn *fn, void *ctx, struct err *e) {
+    struct pg_db *p = self_of(db);
+    Oid types[MAX_PARAMS];
+    const char *values[MAX_PARAMS];
+    int lengths[MAX_PARAMS], formats[MAX_PARAMS];
+    for (size_t c = 0; c < n_cols; c++) {
+        types[c] = cols[c].type == DB_INT ? OID_INT8_ARRAY : OID_TEXT_ARRAY;
+        formats[c] = 1;
+    }
+    enum verdict v = encode_columns(p, cols, n_cols, n_rows, values, lengths, e);
+    if (v == V_OK)
+        v = prepare(p, stmt, types, n_cols, e);
+    if (v != V_OK)
+        return v;
+    char name[16];
+    snprintf(name, sizeof name, "s%d", stmt);
+    return take_rows(p, PQexecPrepared(p->conn, name, (int)n_cols, values, lengths, formats, 0), fn,
+                     ctx, e);
+}
+
+static void ignore_notice(void *arg UNUSED, const PGresult *r UNUSED) {
+}
+
+static enum verdict set_up_session(struct pg_db *p, struct err *e) {
+    PQsetNoticeReceiver(p->conn, ignore_notice, NULL);
+    memset(p->prepared, 0, (size_t)p->head.catalog->n * sizeof *p->prepared);
+    char *quoted = PQescapeIdentifier(p->conn, p->schema, strlen(p->schema));
+    char sql[256];
+    snprintf(sql, sizeof sql, "SET search_path TO %s, pg_catalog; SET jit TO off",
+             quoted ? quoted : "tain");
+    PQfreemem(quoted);
+    return pg_script(&p->head, sql, e);
+}
+
+static enum verdict connect_now(struct pg_db *p, struct err *e) {
+    static const char *const keys[] = {"connect_timeout", "fallback_application_name", "dbname",
+                                       NULL};
+    const char *const values[] = {"10", "tain", p->uri, NULL};
+    PQfinish(p->conn);
+    p->conn = PQconnectdbParams(keys, values, 1);
+    if (PQstatus(p->conn) != CONNECTION_OK) {
+        /* libpq has no SQLSTATE for a refused login; what will not heal by itself it says in words
+         */
+        const char *text = PQerrorMessage(p->conn);
+        bool hopeless = strstr(text, "authentication failed") || strstr(text, "does not exist") ||
+                        strstr(text, "no password supplied") || strstr(text, "no pg_hba.conf");
+        return err_set(e, hopeless ? V_FATAL : V_RETRY, "postgres", 0, "%s", text);
+    }
+    return set_up_session(p, e);
+}
+
+static enum verdict pg_recover(struct db *db, struct err *e) {
+    struct pg_db *p = self_of(db);
+    if (PQstatus(p->conn) == CONNECTION_OK && PQtransactionStatus(p->conn) == PQTRANS_IDLE)
+        return V_OK;
+    return connect_now(p, e);
+}
+
+static int64_t pg_row_int(const struct db_row *row, int col) {
+    if (PQgetisnull(row->answer, row->index, col))
+        return DB_NULL;
+    const char *s = PQgetvalue(row->answer, row->index, col);
+    return *s == 't' ? 1 : *s == 'f' ? 0 : strtoll(s, NULL, 10);
+}
+
+static struct str pg_row_text(const struct db_row *row, int col) {
+    if (PQgetisnull(row->answer, row->index, col))
+        return STR_NONE;
+    return (struct str){PQgetvalue(row->answer, row->index, col),
+                        (size_t)PQgetlength(row->answer, row->index, col)};
+}
+
+static const struct db_driver driver = {
+    .close = pg_close,
+    .script = pg_script,
+    .ask_int = pg_ask_int,
+    .run = pg_run,
+    .each = pg_each,
+    .recover = pg_recover,
+    .row_int = pg_row_int,
+    .row_text = pg_row_text,
+    .begin = "BEGIN",
+};
+
+enum verdict pg_open(const struct db_options *o, struct db **ret, struct err *e) {
+    struct pg_db *p = xcalloc(1, sizeof *p);
+    p->head = (struct db){.driver = &driver, .kind = DB_POSTGRES, .catalog = o->catalog};
+    p->prepared = xcalloc((size_t)o->catalog->n, sizeof *p->prepared);
+    p->uri = xstrdup(o->uri);
+    p->schema = xstrdup(o->schema && *o->schema ? o->schema : "tain");
+    for (size_t i = 0; i < MAX_PARAMS; i++)
+        strbuf_init(&p->arrays[i], MAX_ARRAY_BYTES);
+    enum verdict v = connect_now(p, e);
+    if (v != V_OK) {
+        pg_close(&p->head);
+        return err_wrap(e, v, "cannot connect to PostgreSQL");
+    }
+    *ret = &p->head;
+    return V_OK;
+}

@@ -1,0 +1,33 @@
+#include "db/db_int.h"
+
+#include <string.h>
+
+/* A code of five characters, or a class of two. The first match counts. */
+static const struct {
+    const char *code;
+    enum verdict v;
+} table[] = {
+    {"08", V_RETRY},    /* connection exceptions */
+    {"40", V_RETRY},    /* serialization failure, deadlock: the transaction may be repeated */
+    {"55P03", V_RETRY}, /* lock not available */
+    {"53300", V_RETRY}, /* too many connections */
+    {"53200", V_RETRY}, /* out of memory */
+    {"57014", V_RETRY}, /* statement time-out, or cancelled by an administrator */
+    {"57P01", V_RETRY}, /* admin shutdown, terminated backend */
+    {"57P02", V_RETRY}, /* crash shutdown */
+    {"57P03", V_RETRY}, /* starting up */
+    {"57P05", V_RETRY}, /* idle session time-out */
+    {"25006", V_RETRY}, /* read-only: a standby that may be promoted */
+    {"23", V_CONFLICT}, /* integrity constraint */
+    {"53100", V_FATAL}, /* disk full: a person has to make room */
+    {"54000", V_LIMIT}, /* program limit exceeded */
+};
+
+enum verdict pg_verdict(const char *sqlstate) {
+    if (!sqlstate || !*sqlstate)
+        return V_RETRY; /* no answer: the connection broke */
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        if (strncmp(sqlstate, table[i].code, strlen(table[i].code)) == 0)
+            return table[i].v;
+    return V_FATAL;
+}

@@ -1,0 +1,196 @@
+#include "db/db_int.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUSY_WAIT_MS 10000
+
+struct sqlite_db {
+    struct db head;
+    sqlite3 *handle;
+    sqlite3_stmt **prepared;
+    const struct clock *clock;
+};
+
+static struct sqlite_db *self_of(struct db *db) {
+    return (struct sqlite_db *)db;
+}
+
+static enum verdict failed(struct sqlite_db *s, struct err *e) {
+    int code = sqlite3_extended_errcode(s->handle);
+    return err_set(e, sqlite_verdict(code), "sqlite", code, "%s", sqlite3_errmsg(s->handle));
+}
+
+static void sqlite_close(struct db *db) {
+    struct sqlite_db *s = self_of(db);
+    for (int i = 0; i < db->catalog->n; i++)
+        sqlite3_finalize(s->prepared[i]);
+    free(s->prepared);
+    sqlite3_close(s->handle);
+    free(s);
+}
+
+static enum verdict sqlite_script(struct db *db, const char *sql, struct err *e) {
+    struct sqlite_db *s = self_of(db);
+    return sqlite3_exec(s->handle, sql, NULL, NULL, NULL) == SQLITE_OK ? V_OK : failed(s, e);
+}
+
+static enum verdict sqlite_ask_int(struct db *db, const char *sql, int64_t *ret, struct err *e) {
+    struct sqlite_db *s = self_of(db);
+    sqlite3_stmt *st = NULL;
+    enum verdict v = V_OK;
+    if (sqlite3_prepare_v2(s->handle, sql, -1, &st, NULL) != SQLITE_OK ||
+        sqlite3_step(st) != SQLITE_ROW)
+        v = failed(s, e);
+    else
+        *ret = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    return v;
+}
+
+static enum verdict prepare(struct sqlite_db *s, int stmt, sqlite3_stmt **ret, struct err *e) {
+    if (!s->prepared[stmt] &&
+        sqlite3_prepare_v3(s->handle, s->head.catalog->sql[DB_SQLITE][stmt], -1,
+                           SQLITE_PREPARE_PERSISTENT, &s->prepared[stmt], NULL) != SQLITE_OK)
+        return failed(s, e);
+    *ret = s->prepared[stmt];
+    return V_OK;
+}
+
+static int bind_int(sqlite3_stmt *st, int at, int64_t v) {
+    return v == DB_NULL ? sqlite3_bind_null(st, at) : sqlite3_bind_int64(st, at, v);
+}
+
+static int bind_text(sqlite3_stmt *st, int at, struct str s) {
+    return s.p ? sqlite3_bind_text64(st, at, s.p, s.n, SQLITE_STATIC, SQLITE_UTF8)
+               : sqlite3_bind_null(st, at);
+}
+
+/* Runs a bound statement to its end and makes it ready for the next use. */
+static enum verdict step_all(struct sqlite_db *s, sqlite3_stmt *st, db_row_fn *fn, void *ctx,
+                             struct err *e) {
+    struct db_row row = {.driver = s->head.driver, .answer = st};
+    enum verdict v = V_OK;
+    int rc;
+    while ((rc = sqlite3_step(st)) == SQLITE_ROW && v == V_OK)
+        if (fn)
+            v = fn(ctx, &row);
+    if (v == V_OK && rc != SQLITE_DONE)
+        v = failed(s, e);
+    sqlite3_reset(st);
+    return v;
+}
+
+static enum verdict sqlite_run(struct db *db, int stmt, const struct db_val *vals, size_t n,
+                               db_row_fn *fn, void *ctx, struct err *e) {
+    struct sqlite_db *s = self_of(db);
+    sqlite3_stmt *st;
+    enum verdict v = prepare(s, stmt, &st, e);
+    if (v != V_OK)
+        return v;
+    for (size_t i = 0; i < n; i++) {
+        int at = (int)i + 1;
+        int rc =
+            vals[i].type == DB_INT ? bind_int(st, at, vals[i].i) : bind_text(st, at, vals[i].s);
+        if (rc != SQLITE_OK)
+            return failed(s, e);
+    }
+    int64_t before = sqlite3_total_changes64(s->handle);
+    v = step_all(s, st, fn, ctx, e);
+    db->changes = sqlite3_total_changes64(s->handle) - before;
+    return v;
+}
+
+static enum verdict sqlite_each(struct db *db, int stmt, const struct db_col *cols, size_t n_cols,
+                                size_t n_rows, db_row_fn *fn, void *ctx, struct err *e) {
+    struct sqlite_db *s = self_of(db);
+    sqlite3_stmt *st;
+    enum verdict v = prepare(s, stmt, &st, e);
+    int64_t before = sqlite3_total_changes64(s->handle);
+    for (size_t r = 0; r < n_rows && v == V_OK; r++) {
+        for (size_t c = 0; c < n_cols; c++) {
+            int rc = cols[c].type == DB_INT ? bind_int(st, (int)c + 1, cols[c].ints[r])
+                                            : bind_text(st, (int)c + 1, cols[c].texts[r]);
+            if (rc != SQLITE_OK)
+                return failed(s, e);
+        }
+        v = step_all(s, st, fn, ctx, e);
+    }
+    db->changes = sqlite3_total_changes64(s->handle) - before;
+    return v;
+}
+
+static enum verdict sqlite_recover(struct db *db, struct err *e UNUSED) {
+    struct sqlite_db *s = self_of(db);
+    if (!sqlite3_get_autocommit(s->handle))
+        sqlite3_exec(s->handle, "ROLLBACK", NULL, NULL, NULL);
+    return V_OK;
+}
+
+static int64_t sqlite_row_int(const struct db_row *row, int col) {
+    sqlite3_stmt *st = row->answer;
+    return sqlite3_column_type(st, col) == SQLITE_NULL ? DB_NULL : sqlite3_column_int64(st, col);
+}
+
+static struct str sqlite_row_text(const struct db_row *row, int col) {
+    sqlite3_stmt *st = row->answer;
+    const char *p = (const char *)sqlite3_column_text(st, col);
+    return (struct str){p, p ? (size_t)sqlite3_column_bytes(st, col) : 0};
+}
+
+static const struct db_driver driver = {
+    .close = sqlite_close,
+    .script = sqlite_script,
+    .ask_int = sqlite_ask_int,
+    .run = sqlite_run,
+    .each = sqlite_each,
+    .recover = sqlite_recover,
+    .row_int = sqlite_row_int,
+    .row_text = sqlite_row_text,
+    .begin = "BEGIN IMMEDIATE",
+};
+
+static void fn_now_ms(sqlite3_context *ctx, int n UNUSED, sqlite3_value **args UNUSED) {
+    sqlite3_result_int64(ctx, clock_real(sqlite3_user_data(ctx)));
+}
+
+/* WAL with a sync per commit: what was said to be stored survives a power cut. The WAL may grow to
+ * 32 MiB before it is copied back, so that hot pages are written once and not eight times. */
+static const char settings[] = "PRAGMA journal_mode=WAL;"
+                               "PRAGMA synchronous=FULL;"
+                               "PRAGMA wal_autocheckpoint=8000;"
+                               "PRAGMA journal_size_limit=67108864;"
+                               "PRAGMA cache_size=-12000;"
+                               "PRAGMA temp_store=MEMORY;";
+
+static enum verdict configure(struct sqlite_db *s, const struct db_options *o, struct err *e) {
+    sqlite3_busy_timeout(s->handle, BUSY_WAIT_MS);
+    sqlite3_extended_result_codes(s->handle, 1);
+    s->clock = o->clock ? o->clock : &clock_machine;
+    if (sqlite3_create_function(s->handle, "tain_now_ms", 0, SQLITE_UTF8, (void *)s->clock,
+                                fn_now_ms, NULL, NULL) != SQLITE_OK)
+        return failed(s, e);
+    return sqlite_script(&s->head, settings, e);
+}
+
+enum verdict sqlite_open(const struct db_options *o, const char *path, struct db **ret,
+                         struct err *e) {
+    struct sqlite_db *s = xcalloc(1, sizeof *s);
+    s->head = (struct db){.driver = &driver, .kind = DB_SQLITE, .catalog = o->catalog};
+    s->prepared = xcalloc((size_t)o->catalog->n, sizeof(sqlite3_stmt *));
+    int flags =
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (o->must_exist ? 0 : SQLITE_OPEN_CREATE);
+    enum verdict v = V_OK;
+    if (sqlite3_open_v2(path, &s->handle, flags, NULL) != SQLITE_OK)
+        v = failed(s, e);
+    if (v == V_OK)
+        v = configure(s, o, e);
+    if (v != V_OK) {
+        sqlite_close(&s->head);
+        return err_wrap(e, v == V_RETRY ? V_RETRY : V_FATAL, "cannot open %s", path);
+    }
+    *ret = &s->head;
+    return V_OK;
+}

@@ -1,0 +1,59 @@
+/* Private to the server: what its files share. One struct request lives from the first call of
+ * the HTTP library for a request to the last, on one HTTP thread. */
+#ifndef TAIN_DEMO_SERVER_INT_H
+#define TAIN_DEMO_SERVER_INT_H
+
+#include "demo/faults.h"
+#include "demo/server.h"
+#include "demo/stats.h"
+#include "demo/stream.h"
+#include "demo/waker.h"
+
+#include <microhttpd.h>
+#include <pthread.h>
+
+#define CONTROL_BODY_MAX (64 * 1024)
+
+struct demo {
+    struct MHD_Daemon *mhd;
+    int port;
+    struct corpus *corpus;
+    const struct clock *clock;
+    uint64_t seed;
+    struct stats stats;
+    struct waker waker;
+    struct hub hub;
+    pthread_rwlock_t faults_lock;
+    struct faults *faults;
+    pthread_mutex_t steer; /* whoever moves maxitem; taken before the hub's lock */
+    double grow_per_second;
+    int64_t grow_from, grow_since_ms;
+    int keep_alive_ms;
+    int64_t next_keep_alive_ms;
+};
+
+struct request {
+    struct demo *demo;
+    struct MHD_Connection *connection;
+    enum endpoint endpoint;
+    int64_t id;            /* item */
+    enum corpus_list list; /* list */
+    enum channel channel;  /* stream */
+    struct str name;       /* user: points into the URL, which lives as long */
+    struct fault_action action;
+    bool begun;         /* counted, and its fault taken */
+    struct strbuf body; /* of a POST */
+};
+
+/* Moves maxitem and tells the streams. Any thread. */
+void demo_set_maxitem(struct demo *d, int64_t maxitem);
+/* Answers a request below /demo/. */
+enum MHD_Result control_answer(struct request *r, const char *path, bool post);
+/* V_INVALID as faults_new(); the old rules stay then. */
+MUST_CHECK enum verdict demo_set_faults(struct demo *d, const char *const *specs, size_t n,
+                                        struct err *e);
+/* Answers a request below /v0/, faults included; false when the path names nothing. */
+bool api_route(struct request *r, const char *path);
+enum MHD_Result api_answer(struct request *r);
+
+#endif

@@ -1,0 +1,230 @@
+#include "mirror/catchup.h"
+
+#include "base/log.h"
+#include "mirror/ingest.h"
+#include "mirror/maxitem.h"
+#include "mirror/metrics.h"
+#include "mirror/writer.h"
+#include "store/status.h"
+
+#include <poll.h>
+
+#define QUEUE_SLOTS 32 /* more than the jobs that can be out at once */
+#define TICK_MS 100
+
+/* The whole run; the two threads see their own parts of it. */
+struct run {
+    const struct catchup_options *o;
+    struct http_client *http;
+    struct queue to_writer, from_writer;
+    _Atomic int64_t db_offset_ms;
+    struct ingest *ingest;
+    struct writer *writer;
+    struct range window;
+    int64_t maxitem;
+    pthread_t fetch_thread, write_thread;
+    enum ingest_end end;
+    atomic_bool fetch_over;
+};
+
+static void wake_fetch(void *http) {
+    http_wakeup(http);
+}
+
+static void *fetch_main(void *arg) {
+    struct run *r = arg;
+    do
+        r->end = ingest_step(r->ingest, clock_mono(r->o->clock) + 1000);
+    while (r->end == INGEST_RUNNING);
+    atomic_store(&r->fetch_over, true);
+    return NULL;
+}
+
+static void *write_main(void *arg) {
+    struct run *r = arg;
+    while (writer_step(r->writer, 200))
+        ;
+    return NULL;
+}
+
+static enum verdict open_http(struct run *r, struct err *e) {
+    const struct http_options options = {
+        .clock = r->o->clock,
+        .max_connections = r->o->concurrency,
+        .user_agent = r->o->user_agent,
+        .ca_file = r->o->ca_file,
+        .connect_timeout_ms = r->o->timeout_ms < 10000 ? r->o->timeout_ms : 10000,
+        .timeout_ms = r->o->timeout_ms,
+        .max_body = r->o->max_body,
+        .max_redirects = 5,
+    };
+    return http_new(&options, &r->http, e);
+}
+
+/* False: there is nothing to do. */
+static enum verdict find_window(struct run *r, bool *ret_any, struct err *e) {
+    struct store *s = r->o->store;
+    enum verdict v =
+        fetch_maxitem(r->http, r->o->clock, r->o->upstream, r->o->stop, &r->maxitem, e);
+    if (v == V_OK)
+        v = store_note_maxitem(s, r->maxitem, e);
+    struct frontier f;
+    if (v == V_OK)
+        v = plan_frontier(s, &f, e);
+    if (v != V_OK)
+        return v;
+    const struct window_ask ask = {
+        .start_id = r->o->start_id,
+        .end_id = r->o->end_id,
+        .limit = r->o->limit,
+        .ignore_highest = r->o->ignore_highest,
+        .frontier = f.id,
+        .maxitem = r->maxitem,
+    };
+    metric_set(&m_maxitem, 0, r->maxitem);
+    metric_set(&m_frontier, 0, f.id);
+    *ret_any = window_resolve(&ask, &r->window);
+    return *ret_any ? store_lower_floor(s, r->window.lo, e) : V_OK;
+}
+
+static void make_workers(struct run *r) {
+    const struct catchup_options *o = r->o;
+    r->ingest = ingest_new(&(struct ingest_options){
+        .clock = o->clock,
+        .upstream = o->upstream,
+        .http = r->http,
+        .window = r->window,
+        .maxitem = r->maxitem,
+        .concurrency = o->concurrency,
+        .batch_size = o->batch_size,
+        .rps = o->rps,
+        .retry = o->retry,
+        .heartbeat_ms = o->lease_ms / 6,
+        .wait_ms = o->wait_ms,
+        .max_outage_ms = o->max_outage_ms,
+        .to_writer = &r->to_writer,
+        .from_writer = &r->from_writer,
+        .db_offset_ms = &r->db_offset_ms,
+        .stop = o->stop,
+        .seed = rng_fresh().state,
+    });
+    r->writer = writer_new(&(struct writer_options){
+        .clock = o->clock,
+        .store = o->store,
+        .plan = {.window = r->window, .width = o->segment_width, .replay = o->replay},
+        .provider = "hn-upstream",
+        .rps = o->rps,
+        .maxitem = r->maxitem,
+        .max_outage_ms = o->max_outage_ms,
+        .in = &r->to_writer,
+        .out = &r->from_writer,
+        .wake = wake_fetch,
+        .wake_arg = r->http,
+        .db_offset_ms = &r->db_offset_ms,
+        .stop = o->stop,
+    });
+}
+
+static void tick(struct run *r) {
+    if (!r->o->tick)
+        return;
+    const struct catchup_view view = {
+        .window = r->window,
+        .maxitem = r->maxitem,
+        .covered = writer_covered(r->writer),
+        .illness = ingest_illness(r->ingest),
+        .db_down_ms = writer_db_down_ms(r->writer),
+    };
+    r->o->tick(r->o->tick_arg, &view);
+}
+
+static enum verdict run_threads(struct run *r, struct err *e) {
+    enum verdict v = thread_start(&r->write_thread, "write", write_main, r, e);
+    if (v != V_OK)
+        return v;
+    v = thread_start(&r->fetch_thread, "fetch", fetch_main, r, e);
+    while (v == V_OK && !atomic_load(&r->fetch_over)) {
+        tick(r);
+        poll(NULL, 0, TICK_MS);
+    }
+    if (v == V_OK)
+        pthread_join(r->fetch_thread, NULL);
+    queue_close(&r->to_writer);
+    pthread_join(r->write_thread, NULL);
+    return v;
+}
+
+/* The last look: children whose parents came in another process's batch, and what is left. */
+static enum verdict finish(struct run *r, struct catchup_result *ret, struct err *e) {
+    struct store *s = r->o->store;
+    struct plan plan = {.window = r->window, .width = r->o->segment_width};
+    struct plan_report report = {0};
+    int64_t adopted;
+    enum verdict v = store_recover(s, e);
+    if (v == V_OK)
+        v = store_adopt_orphans(s, &adopted, e);
+    if (v == V_OK)
+        v = plan_step(s, &plan, 0, &report, e);
+    if (v == V_OK)
+        v = store_unresolved(s, r->window.lo, r->window.hi, &ret->waiting, &ret->dead, e);
+    ret->frontier = report.frontier;
+    return v;
+}
+
+static enum catchup_end end_of(const struct run *r, const struct catchup_result *res,
+                               struct err *e) {
+    switch (r->end) {
+    case INGEST_FINISHED:
+        return res->waiting || res->dead ? CATCHUP_UNRESOLVED : CATCHUP_COMPLETE;
+    case INGEST_STOPPED:
+        return CATCHUP_STOPPED;
+    default:
+        *e = *ingest_error(r->ingest);
+        return CATCHUP_FAILED;
+    }
+}
+
+static enum verdict run_window(struct run *r, struct catchup_result *ret, struct err *e) {
+    make_workers(r);
+    enum verdict v = writer_prepare(r->writer, e);
+    if (v == V_OK)
+        v = run_threads(r, e);
+    if (v == V_OK) {
+        struct err late;
+        v = finish(r, ret, &late);
+        if (v != V_OK && r->end == INGEST_FINISHED)
+            *e = late;
+        else
+            v = V_OK; /* what ended the run is the news, not that the last look failed too */
+        ret->end = v == V_OK ? end_of(r, ret, e) : CATCHUP_FAILED;
+    }
+    tick(r);
+    ingest_free(r->ingest);
+    writer_free(r->writer);
+    return v;
+}
+
+enum verdict catchup_run(const struct catchup_options *o, struct catchup_result *ret,
+                         struct err *e) {
+    *ret = (struct catchup_result){0};
+    int64_t begin = clock_mono(o->clock);
+    struct run r = {.o = o};
+    enum verdict v = open_http(&r, e);
+    if (v != V_OK)
+        return v;
+    queue_init(&r.to_writer, QUEUE_SLOTS);
+    queue_init(&r.from_writer, QUEUE_SLOTS);
+    bool any;
+    v = find_window(&r, &any, e);
+    ret->end = CATCHUP_NOTHING;
+    ret->window = r.window;
+    ret->maxitem = r.maxitem;
+    ret->frontier.id = metric_get(&m_frontier, 0);
+    if (v == V_OK && any)
+        v = run_window(&r, ret, e);
+    ret->duration_ms = clock_mono(o->clock) - begin;
+    queue_release(&r.to_writer);
+    queue_release(&r.from_writer);
+    http_free(r.http);
+    return v;
+}

@@ -1,0 +1,180 @@
+#include "mirror/ingest.h"
+
+#include "mirror/ingest_int.h"
+#include "mirror/metrics.h"
+
+#include <stdlib.h>
+
+#define START_CONCURRENCY 64
+
+int64_t ingest_now(const struct ingest *g) {
+    return clock_mono(g->o.clock);
+}
+
+int64_t ingest_now_db(const struct ingest *g) {
+    return clock_mono(g->o.clock) + atomic_load(g->o.db_offset_ms);
+}
+
+struct ingest *ingest_new(const struct ingest_options *o) {
+    struct ingest *g = xcalloc(1, sizeof *g);
+    g->o = *o;
+    g->rng = (struct rng){o->seed};
+    concurrency_init(&g->window, START_CONCURRENCY, o->concurrency);
+    health_init(&g->health);
+    return g;
+}
+
+void ingest_free(struct ingest *g) {
+    http_cancel_all(g->o.http);
+    while (g->open) {
+        struct segrun *next = g->open->next;
+        segrun_free(g->open);
+        g->open = next;
+    }
+    while (g->oldest) {
+        struct fetch *next = g->oldest->next;
+        free(g->oldest);
+        g->oldest = next;
+    }
+    while (g->free_fetches) {
+        struct fetch *next = g->free_fetches->next;
+        free(g->free_fetches);
+        g->free_fetches = next;
+    }
+    for (size_t i = 0; i < g->waiting.n; i++)
+        free(g->waiting.at[i]);
+    free(g->waiting.at);
+    for (int i = 0; i < g->n_idle_jobs; i++) {
+        arena_release(&g->idle_jobs[i]->arena);
+        free(g->idle_jobs[i]);
+    }
+    for (int i = 0; i < g->n_idle_batches; i++)
+        batch_free(g->idle_batches[i]);
+    free(g);
+}
+
+const struct err *ingest_error(const struct ingest *g) {
+    return &g->err;
+}
+
+const char *ingest_illness(const struct ingest *g) {
+    return atomic_load(&g->illness);
+}
+
+struct fetch *ingest_new_fetch(struct ingest *g) {
+    struct fetch *f = g->free_fetches;
+    if (f)
+        g->free_fetches = f->next;
+    else
+        f = xmalloc(sizeof *f);
+    *f = (struct fetch){0};
+    return f;
+}
+
+void ingest_drop_fetch(struct ingest *g, struct fetch *f) {
+    f->next = g->free_fetches;
+    g->free_fetches = f;
+}
+
+void ingest_fly(struct ingest *g, struct fetch *f) {
+    f->prev = g->newest;
+    f->next = NULL;
+    if (g->newest)
+        g->newest->next = f;
+    else
+        g->oldest = f;
+    g->newest = f;
+    g->n_flying++;
+}
+
+void ingest_land(struct ingest *g, struct fetch *f) {
+    if (f->prev)
+        f->prev->next = f->next;
+    else
+        g->oldest = f->next;
+    if (f->next)
+        f->next->prev = f->prev;
+    else
+        g->newest = f->prev;
+    f->prev = f->next = NULL;
+    g->n_flying--;
+}
+
+void ingest_fail(struct ingest *g, enum ingest_end end, const struct err *e) {
+    if (g->end == INGEST_FATAL)
+        return;
+    if (e)
+        g->err = *e;
+    g->end = end;
+}
+
+static bool belongs(void *run, void *tag) {
+    return ((struct fetch *)tag)->run == run;
+}
+
+void ingest_forget_run(struct ingest *g, struct segrun *r) {
+    http_cancel_if(g->o.http, belongs, r);
+    for (struct fetch *f = g->oldest, *next; f; f = next) {
+        next = f->next;
+        if (f->run == r) {
+            ingest_land(g, f);
+            ingest_drop_fetch(g, f);
+        }
+    }
+    struct fetch_heap kept = {0};
+    struct fetch *f;
+    while ((f = heap_pop(&g->waiting))) {
+        if (f->run == r)
+            ingest_drop_fetch(g, f);
+        else
+            heap_push(&kept, f);
+    }
+    free(g->waiting.at);
+    g->waiting = kept;
+    r->in_flight = r->waiting = 0;
+}
+
+static void notice_stop(struct ingest *g) {
+    if (g->end == INGEST_RUNNING && stop_raised(g->o.stop))
+        g->end = INGEST_STOPPED;
+    if (g->end == INGEST_RUNNING &&
+        health_ill_for_ms(&g->health, ingest_now(g)) > g->o.max_outage_ms) {
+        err_set(&g->err, V_RETRY, "upstream", 0,
+                "the upstream gave no good answer for %lld s (%s); what was stored is safe",
+                (long long)(g->o.max_outage_ms / 1000), ingest_illness(g));
+        g->end = INGEST_OUTAGE;
+    }
+    if (g->end == INGEST_RUNNING && g->nothing_left && !g->n_open && !g->jobs_out)
+        g->end = INGEST_FINISHED;
+    if (g->end != INGEST_RUNNING && !g->stop_mono)
+        g->stop_mono = ingest_now(g);
+}
+
+/* After a stop: a little time for what is in flight, then everything is given back. True: over. */
+static bool wind_down(struct ingest *g) {
+    int64_t waited = ingest_now(g) - g->stop_mono;
+    bool hurry = g->end == INGEST_FATAL || g->end == INGEST_OUTAGE || g->health.ill;
+    if (g->n_flying == 0 || hurry || waited >= STOP_GRACE_MS)
+        ingest_release_all(g);
+    return g->n_open == 0 || waited >= STOP_LIMIT_MS;
+}
+
+static int64_t wake_at(const struct ingest *g, int64_t deadline) {
+    int64_t at = g->end == INGEST_RUNNING ? ingest_next_start(g) : ingest_now(g) + 20;
+    return at < deadline ? at : deadline;
+}
+
+enum ingest_end ingest_step(struct ingest *g, int64_t deadline) {
+    ingest_take_answers(g);
+    notice_stop(g);
+    ingest_ask_for_work(g);
+    ingest_start_fetches(g);
+    http_step(g->o.http, wake_at(g, deadline), ingest_done, g);
+    ingest_flush(g);
+    metric_set(&m_waiting, 0, (int64_t)g->waiting.n);
+    if (g->end == INGEST_RUNNING || !g->stop_mono)
+        return INGEST_RUNNING;
+    if (g->end == INGEST_FINISHED)
+        return INGEST_FINISHED;
+    return wind_down(g) ? g->end : INGEST_RUNNING;
+}

@@ -1,0 +1,100 @@
+/* What the files of the ingest core share. Private to the room. */
+#ifndef TAIN_MIRROR_INGEST_INT_H
+#define TAIN_MIRROR_INGEST_INT_H
+
+#include "mirror/ingest.h"
+#include "mirror/segrun.h"
+#include "policy/concurrency.h"
+#include "policy/health.h"
+#include "policy/rate.h"
+
+#define STRAGGLER_MS 5000
+#define FLUSH_AGE_MS 1000
+#define MAX_BATCH_BYTES ((size_t)4 * 1024 * 1024)
+#define MAX_UNACKED 6      /* batches at the writer; more and no new request is started */
+#define STOP_GRACE_MS 2000 /* what is in flight at a stop may still arrive */
+#define STOP_LIMIT_MS 4500 /* and then everything is released */
+
+/* One id on its way. Owned by the HTTP client while in flight, by the heap while it waits. */
+struct fetch {
+    struct segrun *run; /* NULL: a probe of an ill upstream */
+    int64_t id;
+    int attempts, rung;
+    int64_t first_mono;        /* when it was first started in this run */
+    int64_t started_db;        /* the stamp its item will carry */
+    int64_t due_mono;          /* while it waits */
+    struct fetch *prev, *next; /* list of those in flight, oldest first; or the free list */
+};
+
+struct fetch_heap {
+    struct fetch **at;
+    size_t n, cap;
+};
+void heap_push(struct fetch_heap *h, struct fetch *f);
+struct fetch *heap_pop(struct fetch_heap *h);
+struct fetch *heap_top(const struct fetch_heap *h); /* NULL when empty */
+
+struct ingest {
+    struct ingest_options o;
+    struct rng rng;
+    struct err err;
+    enum ingest_end end; /* what the run is heading for, once it is decided */
+
+    struct segrun *open; /* segments we hold, oldest claim first */
+    int n_open;
+    struct fetch_heap waiting;
+    struct fetch *oldest, *newest; /* in flight */
+    struct fetch *free_fetches;
+    int n_flying;
+
+    struct concurrency window;
+    struct health health;
+    int64_t last_ok_id; /* the canary of a probe */
+    bool probing;
+    int64_t not_before_mono; /* Retry-After */
+    _Atomic(const char *) illness;
+
+    struct turns turns, next_turns;
+    bool turns_asked, have_next_turns;
+
+    bool claim_asked, nothing_left;
+    int64_t next_claim_mono;
+    int unacked;
+    int jobs_out; /* of every kind */
+    struct job *idle_jobs[16];
+    int n_idle_jobs;
+    struct batch *idle_batches[MAX_UNACKED + 2];
+    int n_idle_batches;
+
+    int64_t stop_mono; /* when the stop was noticed, 0 = not yet */
+};
+
+int64_t ingest_now(const struct ingest *g);    /* mono */
+int64_t ingest_now_db(const struct ingest *g); /* database time */
+
+/* ingest_start.c: decides what is requested next */
+void ingest_start_fetches(struct ingest *g);
+int64_t ingest_next_start(const struct ingest *g); /* mono ms at which it wants to run again */
+
+/* ingest_judge.c: takes answers */
+void ingest_done(void *ctx, const struct http_result *r);
+void ingest_except(struct ingest *g, struct fetch *f, enum exception_state state,
+                   enum fail_class cls, const char *detail, int64_t due_mono);
+
+/* ingest_send.c: batches to the writer and back */
+struct batch *ingest_batch(struct ingest *g, struct segrun *r);
+void ingest_flush(struct ingest *g);
+void ingest_take_answers(struct ingest *g);
+void ingest_ask_for_work(struct ingest *g);
+void ingest_release_all(struct ingest *g);
+
+/* ingest.c */
+struct fetch *ingest_new_fetch(struct ingest *g);
+void ingest_drop_fetch(struct ingest *g, struct fetch *f);
+void ingest_fly(struct ingest *g, struct fetch *f);  /* into the in-flight list */
+void ingest_land(struct ingest *g, struct fetch *f); /* out of it */
+void ingest_fail(struct ingest *g, enum ingest_end end, const struct err *e);
+/* Forgets every fetch of a segment: in flight and waiting. */
+void ingest_forget_run(struct ingest *g, struct segrun *r);
+
+#endif

@@ -1,0 +1,176 @@
+#include "mirror/ingest_int.h"
+#include "mirror/metrics.h"
+
+#include <string.h>
+
+#define MAX_ERROR_TEXT 200
+
+/* The id gets an exception row: the cursor may pass it, and a restart knows of it. */
+void ingest_except(struct ingest *g, struct fetch *f, enum exception_state state,
+                   enum fail_class cls, const char *detail, int64_t due_mono) {
+    struct batch *b = ingest_batch(g, f->run);
+    struct batch_exception *x = batch_add_exception(b);
+    size_t n = strnlen(detail, MAX_ERROR_TEXT);
+    x->id = f->id;
+    x->state = state;
+    x->attempts = f->attempts;
+    x->rung = f->rung;
+    x->cls = fail_class_name(cls);
+    x->error = arena_str(&b->arena, (struct str){detail, n});
+    if (state == EXC_RETRY_WAIT)
+        x->next_retry_at = ingest_now_db(g) + (due_mono - ingest_now(g));
+    segrun_settle(f->run, f->id);
+}
+
+/* A batch holds an id at most once as an exception: a newer one replaces it. */
+static void drop_exception(struct batch *b, int64_t id) {
+    for (size_t i = 0; b && i < b->n_exceptions; i++)
+        if (b->exceptions[i].id == id) {
+            b->exceptions[i] = b->exceptions[--b->n_exceptions];
+            return;
+        }
+}
+
+static void wait_for(struct ingest *g, struct fetch *f, int64_t wait_ms) {
+    f->due_mono = ingest_now(g) + wait_ms;
+    f->run->waiting++;
+    heap_push(&g->waiting, f);
+}
+
+/* Attempts of the ids in the window were the upstream's fault. */
+static void refund(struct ingest *g) {
+    for (int i = 0; i < g->health.n; i++) {
+        if (g->health.ring[i].cls != g->health.ill_class)
+            continue;
+        for (size_t k = 0; k < g->waiting.n; k++) {
+            struct fetch *f = g->waiting.at[k];
+            if (f->id == g->health.ring[i].id && f->attempts > 0)
+                f->attempts--;
+        }
+    }
+}
+
+static void note_health(struct ingest *g, const struct fetch *f, const struct judgement *j) {
+    if (!health_note(&g->health, f->id, j->ill ? (int)j->cls : 0, ingest_now(g)))
+        return;
+    refund(g);
+    atomic_store(&g->illness, fail_class_name(j->cls));
+    metric_set(&m_upstream_ill, 0, 1);
+}
+
+static void take_probe(struct ingest *g, struct fetch *f, const struct judgement *j) {
+    g->probing = false;
+    if (j->ill) {
+        health_probe_failed(&g->health, ingest_now(g));
+    } else {
+        health_recovered(&g->health);
+        atomic_store(&g->illness, NULL);
+        metric_set(&m_upstream_ill, 0, 0);
+    }
+    ingest_drop_fetch(g, f);
+}
+
+static void honour_retry_after(struct ingest *g, const struct http_result *r) {
+    if (r->retry_after_ms < 0 || (r->cls != NET_HTTP_429 && r->cls != NET_HTTP_5XX))
+        return;
+    int64_t until = ingest_now(g) + r->retry_after_ms;
+    if (until > g->not_before_mono)
+        g->not_before_mono = until;
+}
+
+static void note_load(struct ingest *g, const struct http_result *r, const struct judgement *j) {
+    int64_t now = ingest_now(g);
+    metric_add(&m_http_requests, (int)r->cls, 1);
+    metric_observe(&m_http_seconds, r->elapsed_ms);
+    if (j->overload)
+        concurrency_overload(&g->window, now);
+    else if (r->cls == NET_OK)
+        concurrency_ok(&g->window, now, (double)r->elapsed_ms, g->n_flying + 1);
+    honour_retry_after(g, r);
+}
+
+static void keep_item(struct ingest *g, struct fetch *f, const struct item *it) {
+    struct batch_item *bi = batch_add_item(ingest_batch(g, f->run));
+    bi->item = *it;
+    bi->fetched_at = f->started_db;
+}
+
+/* Carries out the decision. The fetch is waiting, or gone, afterwards. */
+static void settle(struct ingest *g, struct fetch *f, const struct judgement *j,
+                   const struct decision *d, const char *detail) {
+    drop_exception(f->run->batch, f->id);
+    f->attempts = d->attempts;
+    f->rung = d->rung;
+    int64_t due = ingest_now(g) + d->wait_ms;
+    switch (d->outcome) {
+    case OUT_STORED:
+        segrun_settle(f->run, f->id);
+        break;
+    case OUT_MISSING:
+        ingest_except(g, f, EXC_TERMINAL_MISSING, j->cls, detail, 0);
+        break;
+    case OUT_DEAD:
+        ingest_except(g, f, EXC_DEAD_LETTER, j->cls, detail, 0);
+        break;
+    case OUT_WAIT:
+        metric_add(&m_retries, 0, 1);
+        ingest_except(g, f, EXC_RETRY_WAIT, j->cls, detail, due);
+        if (j->track == TRACK_BACKOFF) {
+            wait_for(g, f, d->wait_ms);
+            return;
+        }
+        break;
+    }
+    ingest_drop_fetch(g, f);
+}
+
+static const char *detail_of(const struct http_result *r, const struct judgement *j) {
+    switch ((int)j->cls) {
+    case FAIL_NULL_OLD:
+    case FAIL_NULL_YOUNG:
+        return "the upstream answered null";
+    case FAIL_DELAYED:
+        return "the text is [delayed]";
+    case FAIL_GARBAGE:
+        return "the answer is not an item in JSON";
+    case FAIL_WRONG_ID:
+        return "the answer is another item";
+    default:
+        return r->detail ? r->detail : "";
+    }
+}
+
+void ingest_done(void *ctx, const struct http_result *r) {
+    struct ingest *g = ctx;
+    struct fetch *f = r->tag;
+    ingest_land(g, f);
+    struct item it;
+    enum item_shape shape = ITEM_GARBAGE;
+    static struct str nothing = {"", 0};
+    struct segrun *run = f->run;
+    struct arena probe_arena;
+    arena_init(&probe_arena);
+    if (r->cls == NET_OK)
+        shape = item_parse(run ? &ingest_batch(g, run)->arena : &probe_arena,
+                           r->body.p ? r->body : nothing, f->id, &it);
+    struct judgement j = judge_answer(r->cls, shape, shape == ITEM_OK && item_is_delayed(&it),
+                                      id_is_young(f->id, g->o.maxitem));
+    note_load(g, r, &j);
+    if (!run) {
+        take_probe(g, f, &j);
+        arena_release(&probe_arena);
+        return;
+    }
+    run->in_flight--;
+    note_health(g, f, &j);
+    if (j.has_item)
+        keep_item(g, f, &it);
+    if (!j.ill)
+        g->last_ok_id = f->id;
+    if (g->health.ill && j.ill) { /* the upstream's fault: costs no attempt */
+        wait_for(g, f, g->o.retry.backoff.initial_ms);
+        return;
+    }
+    struct decision d = decide(&j, f->attempts, f->rung, &g->o.retry, &g->rng);
+    settle(g, f, &j, &d, detail_of(r, &j));
+}

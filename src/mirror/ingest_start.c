@@ -1,0 +1,128 @@
+#include "mirror/ingest_int.h"
+#include "mirror/metrics.h"
+
+#include <stdio.h>
+
+static int64_t now_us(const struct ingest *g) {
+    return ingest_now(g) * 1000;
+}
+
+/* Takes a turn of the shared rate; false: none is due yet. */
+static bool take_turn(struct ingest *g) {
+    if (g->o.rps <= 0)
+        return true;
+    int64_t wait = turns_wait_us(&g->turns, now_us(g));
+    if (wait < 0 && g->have_next_turns) {
+        g->turns = g->next_turns;
+        g->have_next_turns = false;
+        wait = turns_wait_us(&g->turns, now_us(g));
+    }
+    if (wait != 0)
+        return false;
+    turns_take(&g->turns);
+    return true;
+}
+
+static void start(struct ingest *g, struct fetch *f) {
+    char url[1024];
+    snprintf(url, sizeof url, "%s/item/%lld.json", g->o.upstream, (long long)f->id);
+    f->started_db = ingest_now_db(g);
+    ingest_fly(g, f);
+    struct err e;
+    if (http_submit(g->o.http, url, f, &e) == V_OK)
+        return;
+    ingest_land(g, f);
+    ingest_drop_fetch(g, f);
+    err_wrap(&e, V_FATAL, "cannot request %s", url);
+    ingest_fail(g, INGEST_FATAL, &e);
+}
+
+/* While the upstream is ill only one request at a time goes out, for an id that it answered well
+ * before, or else for one that we want. */
+static void probe(struct ingest *g) {
+    int64_t now = ingest_now(g);
+    if (g->probing || !health_probe_due(&g->health, now) || now < g->not_before_mono)
+        return;
+    int64_t id = g->last_ok_id;
+    if (!id)
+        id = heap_top(&g->waiting) ? heap_top(&g->waiting)->id : g->o.window.lo;
+    struct fetch *f = ingest_new_fetch(g);
+    f->id = id;
+    f->first_mono = now;
+    g->probing = true;
+    start(g, f);
+}
+
+static bool start_waiting(struct ingest *g, int64_t now) {
+    struct fetch *f = heap_top(&g->waiting);
+    if (!f || f->due_mono > now || !take_turn(g))
+        return false;
+    heap_pop(&g->waiting);
+    f->run->waiting--;
+    f->run->in_flight++;
+    start(g, f);
+    return true;
+}
+
+static bool start_new(struct ingest *g, int64_t now) {
+    for (struct segrun *r = g->open; r; r = r->next) {
+        if (r->releasing || r->lost || !segrun_has_next(r))
+            continue;
+        if (!take_turn(g))
+            return false;
+        struct next_fetch next;
+        if (!segrun_next(r, &next))
+            continue;
+        struct fetch *f = ingest_new_fetch(g);
+        f->run = r;
+        f->id = next.id;
+        f->attempts = next.attempts;
+        f->rung = next.rung;
+        f->first_mono = now;
+        r->in_flight++;
+        start(g, f);
+        return true;
+    }
+    return false;
+}
+
+void ingest_start_fetches(struct ingest *g) {
+    if (g->end != INGEST_RUNNING)
+        return;
+    if (g->health.ill) {
+        probe(g);
+        return;
+    }
+    int64_t now = ingest_now(g);
+    if (now < g->not_before_mono || g->unacked >= MAX_UNACKED)
+        return;
+    int limit = concurrency_limit(&g->window);
+    while (g->n_flying < limit && g->end == INGEST_RUNNING)
+        if (!start_waiting(g, now) && !start_new(g, now))
+            break;
+    metric_set(&m_http_inflight, 0, g->n_flying);
+    metric_set(&m_http_window, 0, limit);
+}
+
+static int64_t earlier(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+int64_t ingest_next_start(const struct ingest *g) {
+    int64_t now = ingest_now(g), at = now + 200;
+    if (g->health.ill)
+        return g->probing ? at : earlier(at, g->health.next_probe_ms);
+    if (now < g->not_before_mono)
+        return earlier(at, g->not_before_mono);
+    if (g->unacked >= MAX_UNACKED || g->n_flying >= concurrency_limit(&g->window))
+        return at;
+    const struct fetch *f = heap_top(&g->waiting);
+    if (f)
+        at = earlier(at, f->due_mono > now ? f->due_mono : now + 1);
+    if (g->o.rps > 0) {
+        int64_t wait = turns_wait_us(&g->turns, now_us(g));
+        if (wait > 0)
+            at = earlier(at, now + wait / 1000 + 1);
+    }
+    return at;
+}

@@ -1,0 +1,185 @@
+#include "mirror/plan.h"
+
+#include <stdlib.h>
+
+#define PLAN_AHEAD 64 /* segments made at once: rows grow with trouble, not with the corpus */
+
+static struct segment_view view_of(const struct segment_row *row, int64_t blocked_at) {
+    return (struct segment_view){
+        .ids = {row->start_id, row->end_id},
+        .done = row->status == SEG_DONE && blocked_at == 0,
+        .cursor = row->cursor,
+        .blocked_at = blocked_at,
+    };
+}
+
+static struct frontier compute(int64_t floor, const struct segment_list *l) {
+    CLEANUP(free_ptr) struct segment_view *views = xcalloc(l->n, sizeof *views);
+    struct frontier f;
+    for (size_t i = 0; i < l->n; i++)
+        views[i] = view_of(&l->rows[i], l->rows[i].blocked_at);
+    f.id = frontier_of(floor, views, l->n);
+    for (size_t i = 0; i < l->n; i++) {
+        views[i] = view_of(&l->rows[i], l->rows[i].hard_at);
+        /* a segment that has only ladders left counts as done for this figure */
+        if (l->rows[i].cursor == l->rows[i].end_id && l->rows[i].hard_at == 0)
+            views[i].done = true;
+    }
+    f.excluding_waiting = frontier_of(floor, views, l->n);
+    return f;
+}
+
+static int64_t floor_of(const struct archive_state *st) {
+    return st->floor_id > 0 ? st->floor_id : 1;
+}
+
+enum verdict plan_frontier(struct store *s, struct frontier *ret, struct err *e) {
+    CLEANUP(segment_list_release) struct segment_list list = {0};
+    struct archive_state state;
+    enum verdict v = store_state(s, &state, e);
+    if (v == V_OK)
+        v = store_segments(s, PURPOSE_MIRROR, &list, e);
+    if (v == V_OK)
+        *ret = compute(floor_of(&state), &list);
+    return v;
+}
+
+static bool mergeable(const struct segment_row *row) {
+    return row->status == SEG_DONE && row->unresolved == 0 && row->blocked_at == 0;
+}
+
+/* Runs of done neighbours become one row each; `list` is brought up to date. */
+static enum verdict merge(struct store *s, struct segment_list *list, int64_t *ret_merged,
+                          struct err *e) {
+    size_t kept = 0;
+    enum verdict v = V_OK;
+    for (size_t i = 0; i < list->n && v == V_OK;) {
+        struct segment_row row = list->rows[i];
+        size_t j = i + 1;
+        int64_t end = row.end_id;
+        while (mergeable(&row) && j < list->n && mergeable(&list->rows[j]) &&
+               list->rows[j].start_id == end + 1)
+            end = list->rows[j++].end_id;
+        if (j > i + 1) {
+            v = store_merge(s, &row, end, e);
+            *ret_merged += (int64_t)(j - i - 1);
+            row.end_id = row.cursor = end;
+        }
+        list->rows[kept++] = row;
+        i = j;
+    }
+    list->n = kept;
+    return v;
+}
+
+/* Cuts ranges into at most `max` segments and adds them. With the planners' lock held nobody else
+ * can cover them meanwhile; should one conflict all the same, the next step sees the gap again. */
+static enum verdict add_cuts(struct store *s, enum purpose purpose, int64_t width,
+                             const struct range *ranges, size_t n_ranges, size_t max,
+                             struct plan_report *ret, struct err *e) {
+    CLEANUP(free_ptr) struct range *cuts = xcalloc(max, sizeof *cuts);
+    size_t n = ranges_cut(ranges, n_ranges, width, cuts, max);
+    CLEANUP(free_ptr) int64_t *starts = xcalloc(n, sizeof *starts);
+    CLEANUP(free_ptr) int64_t *ends = xcalloc(n, sizeof *ends);
+    for (size_t i = 0; i < n; i++) {
+        starts[i] = cuts[i].lo;
+        ends[i] = cuts[i].hi;
+    }
+    int64_t added;
+    enum verdict v = store_add_segments(s, purpose, starts, ends, n, &added, e);
+    ret->planned_new += added;
+    ret->all_planned = ranges_count(cuts, n) == ranges_count(ranges, n_ranges);
+    return v;
+}
+
+/* What of `window` the listed segments leave uncovered. The caller frees. */
+static struct range *gaps_of(struct range window, const struct segment_list *list, size_t *ret_n) {
+    CLEANUP(free_ptr) struct range *covered = xcalloc(list->n, sizeof *covered);
+    for (size_t i = 0; i < list->n; i++)
+        covered[i] = (struct range){list->rows[i].start_id, list->rows[i].end_id};
+    struct range *gaps = xcalloc(list->n + 1, sizeof *gaps);
+    *ret_n = ranges_gaps(window, covered, list->n, gaps, list->n + 1);
+    return gaps;
+}
+
+static int64_t covered_ids(const struct plan *p, const struct segment_list *list) {
+    int64_t n = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        int64_t lo = list->rows[i].start_id, hi = list->rows[i].cursor;
+        lo = lo < p->window.lo ? p->window.lo : lo;
+        hi = hi > p->window.hi ? p->window.hi : hi;
+        n += hi >= lo ? hi - lo + 1 : 0;
+    }
+    return n;
+}
+
+static enum verdict plan_mirror(struct store *s, const struct plan *p, int low_water,
+                                const struct segment_list *list, struct plan_report *ret,
+                                struct err *e) {
+    size_t n_gaps;
+    CLEANUP(free_ptr) struct range *gaps = gaps_of(p->window, list, &n_gaps);
+    struct window_work work;
+    enum verdict v = store_window_work(s, p->window.lo, p->window.hi, &work, e);
+    ret->all_planned = n_gaps == 0;
+    if (v != V_OK || n_gaps == 0 || work.pending >= low_water)
+        return v;
+    return add_cuts(s, PURPOSE_MIRROR, p->width, gaps, n_gaps, PLAN_AHEAD, ret, e);
+}
+
+static bool clip(struct range window, const struct segment_row *row, struct range *ret) {
+    ret->lo = row->start_id > window.lo ? row->start_id : window.lo;
+    ret->hi = row->cursor < window.hi ? row->cursor : window.hi;
+    return ret->lo <= ret->hi;
+}
+
+/* What the mirror has of the window becomes replay segments, except where an unfinished one of an
+ * earlier run stands. What it does not have yet is fetched for the first time anyway. */
+static enum verdict plan_replay(struct store *s, const struct plan *p,
+                                const struct segment_list *mirror, struct plan_report *ret,
+                                struct err *e) {
+    CLEANUP(segment_list_release) struct segment_list replays = {0};
+    enum verdict v = store_segments(s, PURPOSE_REPLAY, &replays, e);
+    for (size_t i = 0; i < mirror->n && v == V_OK; i++) {
+        struct range part;
+        if (!clip(p->window, &mirror->rows[i], &part))
+            continue;
+        size_t n_gaps;
+        CLEANUP(free_ptr) struct range *gaps = gaps_of(part, &replays, &n_gaps);
+        size_t max = (size_t)((part.hi - part.lo) / p->width) + n_gaps + 1;
+        if (n_gaps)
+            v = add_cuts(s, PURPOSE_REPLAY, p->width, gaps, n_gaps, max, ret, e);
+    }
+    return v;
+}
+
+static enum verdict plan_locked(struct store *s, const struct plan *p, int low_water,
+                                struct plan_report *ret, struct err *e) {
+    CLEANUP(segment_list_release) struct segment_list list = {0};
+    struct archive_state state;
+    enum verdict v = store_state(s, &state, e);
+    if (v == V_OK)
+        v = store_segments(s, PURPOSE_MIRROR, &list, e);
+    if (v == V_OK)
+        v = merge(s, &list, &ret->merged, e);
+    if (v == V_OK && p->replay && !p->replanned)
+        v = plan_replay(s, p, &list, ret, e);
+    if (v == V_OK)
+        v = plan_mirror(s, p, low_water, &list, ret, e);
+    if (v != V_OK)
+        return v;
+    ret->covered = covered_ids(p, &list);
+    ret->frontier = compute(floor_of(&state), &list);
+    return store_set_frontier(s, ret->frontier.id, ret->frontier.excluding_waiting, e);
+}
+
+enum verdict plan_step(struct store *s, struct plan *p, int low_water, struct plan_report *ret,
+                       struct err *e) {
+    *ret = (struct plan_report){0};
+    enum verdict v = store_plan_begin(s, e);
+    if (v != V_OK)
+        return v;
+    v = store_plan_end(s, plan_locked(s, p, low_water, ret, e), e);
+    if (v == V_OK)
+        p->replanned = p->replay;
+    return v;
+}

@@ -1,0 +1,36 @@
+/* Planning and housekeeping of mirror segments: uncovered ids become segments a few at a time, done
+ * neighbours are merged, the frontier is computed and written. Every step is one transaction under
+ * the planners' lock. Runs on the thread that owns the store. */
+#ifndef TAIN_MIRROR_PLAN_H
+#define TAIN_MIRROR_PLAN_H
+
+#include "policy/ranges.h"
+#include "store/segments.h"
+
+struct frontier {
+    int64_t id, excluding_waiting;
+};
+
+struct plan {
+    struct range window;
+    int64_t width;
+    bool replay;    /* fetch again what the window has already */
+    bool replanned; /* the segments for that were made, once */
+};
+
+struct plan_report {
+    struct frontier frontier;
+    int64_t planned_new; /* segments made by this step */
+    int64_t merged;      /* segments that went into their neighbour */
+    int64_t covered;     /* ids of the window with an outcome, by the segments' cursors */
+    bool all_planned;    /* no id of the window is without a segment */
+};
+
+/* One step. Plans when fewer than `low_water` segments of the window are pending. */
+MUST_CHECK enum verdict plan_step(struct store *s, struct plan *p, int low_water,
+                                  struct plan_report *ret, struct err *e);
+
+/* The frontier from what the segments say now; reads only. */
+MUST_CHECK enum verdict plan_frontier(struct store *s, struct frontier *ret, struct err *e);
+
+#endif

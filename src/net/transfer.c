@@ -1,0 +1,198 @@
+#include "net/classify_int.h"
+#include "net/transfer_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static size_t on_body(char *bytes, size_t one, size_t n, void *arg) {
+    struct transfer *t = arg;
+    (void)one;
+    strbuf_add(&t->body, bytes, n);
+    return t->body.overflow ? CURL_WRITEFUNC_ERROR : n;
+}
+
+static int on_close(void *arg, curl_socket_t fd) {
+    poller_forget(arg, fd);
+    return close(fd);
+}
+
+static void set_limits(CURL *h, const struct http_options *o) {
+    curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, o->connect_timeout_ms);
+    curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, o->timeout_ms);
+    curl_easy_setopt(h, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)o->max_body);
+    curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(h, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    curl_easy_setopt(h, CURLOPT_SSL_VERIFYPEER, 1L);
+    curl_easy_setopt(h, CURLOPT_SSL_VERIFYHOST, 2L);
+    if (o->ca_file)
+        curl_easy_setopt(h, CURLOPT_CAINFO, o->ca_file);
+    curl_easy_setopt(h, CURLOPT_TCP_KEEPALIVE, 1L);
+    if (o->user_agent)
+        curl_easy_setopt(h, CURLOPT_USERAGENT, o->user_agent);
+}
+
+/* Over http nothing is gained by waiting for a connection that might turn out to multiplex, nor by
+ * packing half a kilobyte; over https both are. */
+static void set_kind(struct transfer *t, unsigned flags) {
+    bool https = flags & URL_HTTPS;
+    long version = https ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1;
+    curl_easy_setopt(t->easy, CURLOPT_HTTP_VERSION, version);
+    curl_easy_setopt(t->easy, CURLOPT_PIPEWAIT, https ? 1L : 0L);
+    curl_easy_setopt(t->easy, CURLOPT_ACCEPT_ENCODING, https ? "gzip" : NULL);
+    /* NULL lets libcurl read the environment, for each request. */
+    curl_easy_setopt(t->easy, CURLOPT_NOPROXY, flags & URL_LOOPBACK ? "*" : NULL);
+    t->flags = flags;
+}
+
+struct transfer *transfer_new(const struct http_options *o, struct poller *poller) {
+    struct transfer *t = xcalloc(1, sizeof *t);
+    t->easy = curl_easy_init();
+    t->url = curl_url();
+    if (!t->easy || !t->url)
+        abort(); /* out of memory */
+    strbuf_init(&t->body, o->max_body);
+    curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
+    curl_easy_setopt(t->easy, CURLOPT_CURLU, t->url);
+    curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
+    curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->error);
+    curl_easy_setopt(t->easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);
+    curl_easy_setopt(t->easy, CURLOPT_CLOSESOCKETDATA, poller);
+    set_limits(t->easy, o);
+    set_kind(t, 0);
+    return t;
+}
+
+void transfer_free(struct transfer *t) {
+    curl_easy_cleanup(t->easy);
+    curl_url_cleanup(t->url);
+    strbuf_release(&t->body);
+    free(t);
+}
+
+static CURLUcode set_url(struct transfer *t, const char *url, const struct url_view *view) {
+    if (view->path && view->origin_id && view->origin_id == t->origin_id)
+        return curl_url_set(t->url, CURLUPART_PATH, view->path, 0);
+    t->origin_id = view->path ? view->origin_id : 0;
+    CURLUcode code = curl_url_set(t->url, CURLUPART_URL, NULL, 0); /* or it would be relative */
+    return code ? code : curl_url_set(t->url, CURLUPART_URL, url, 0);
+}
+
+enum verdict transfer_prepare(struct transfer *t, const struct http_options *o, const char *url,
+                              const struct url_view *view, void *tag, struct err *e) {
+    CURLUcode code = set_url(t, url, view);
+    if (code) {
+        t->origin_id = 0;
+        return err_set(e, V_INVALID, "http", (int)code, "not a URL: %s", curl_url_strerror(code));
+    }
+    if (view->flags != t->flags)
+        set_kind(t, view->flags);
+    if (t->cut_timeout)
+        curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, o->timeout_ms);
+    strbuf_clear(&t->body);
+    t->tag = tag;
+    t->spent_us = 0;
+    t->redirects = 0;
+    t->cut_timeout = false;
+    t->error[0] = '\0';
+    return V_OK;
+}
+
+void transfer_rest(struct transfer *t) {
+    if (t->body.cap > TRANSFER_KEEP_BODY)
+        strbuf_release(&t->body);
+}
+
+static void set_time_left(struct transfer *t, const struct http_options *o) {
+    curl_off_t took_us = 0;
+    curl_easy_getinfo(t->easy, CURLINFO_TOTAL_TIME_T, &took_us);
+    t->spent_us += took_us;
+    long left_ms = o->timeout_ms - (long)(t->spent_us / 1000);
+    curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, left_ms > 1 ? left_ms : 1L);
+    t->cut_timeout = true;
+}
+
+enum redirect transfer_redirect(struct transfer *t, const struct http_options *o,
+                                char why[TRANSFER_DETAIL]) {
+    char *to = NULL;
+    curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &to);
+    if (!to)
+        return REDIRECT_NONE;
+    char shown[300];
+    url_show(to, shown, sizeof shown);
+    if (!url_same_origin(t->url, to)) {
+        snprintf(why, TRANSFER_DETAIL, "redirect to another host: %s", shown);
+        return REDIRECT_REFUSED;
+    }
+    if (t->redirects >= o->max_redirects) {
+        snprintf(why, TRANSFER_DETAIL, "more than %d redirects, the last to %s", o->max_redirects,
+                 shown);
+        return REDIRECT_REFUSED;
+    }
+    if (curl_url_set(t->url, CURLUPART_URL, to, 0) != CURLUE_OK)
+        return REDIRECT_NONE;
+    t->origin_id = 0;
+    t->redirects++;
+    set_time_left(t, o);
+    strbuf_clear(&t->body);
+    return REDIRECT_FOLLOW;
+}
+
+/* Details end up in logs and in a database: one printable line, whatever the server sent. */
+static void make_printable(char *s) {
+    for (; *s; s++)
+        if ((unsigned char)*s < ' ' || (unsigned char)*s > '~')
+            *s = '?';
+}
+
+static void describe_failure(struct transfer *t, enum net_class cls, CURLcode code, char *out,
+                             size_t max_body) {
+    const char *what = net_class_name(cls);
+    long os_errno = 0;
+    if (cls == NET_CONNECT)
+        curl_easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &os_errno);
+    if (os_errno && strerrordesc_np((int)os_errno))
+        what = strerrordesc_np((int)os_errno);
+    if (cls == NET_TOO_LARGE)
+        snprintf(out, TRANSFER_DETAIL, "%s: the answer has more than %zu bytes", what, max_body);
+    else
+        snprintf(out, TRANSFER_DETAIL, "%s: %s", what,
+                 t->error[0] ? t->error : curl_easy_strerror(code));
+    if (*out >= 'A' && *out <= 'Z')
+        *out = (char)(*out - 'A' + 'a');
+}
+
+static int64_t retry_after(struct transfer *t, const struct clock *clock) {
+    struct curl_header *h = NULL;
+    if (curl_easy_header(t->easy, "Retry-After", 0, CURLH_HEADER, -1, &h) != CURLHE_OK)
+        return -1;
+    return net_retry_after_ms(h->value, clock_real(clock));
+}
+
+void transfer_result(struct transfer *t, const struct http_options *o, CURLcode code,
+                     const char *refused, char detail[TRANSFER_DETAIL], struct http_result *ret) {
+    long status = 0;
+    curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+    *ret = (struct http_result){.tag = t->tag,
+                                .cls = refused ? NET_REDIRECT : net_classify((int)code, status),
+                                .status = status,
+                                .body = strbuf_str(&t->body),
+                                .retry_after_ms = -1,
+                                .elapsed_ms = clock_mono(o->clock) - t->started_ms,
+                                .detail = "ok"};
+    if (ret->cls == NET_OK)
+        return;
+    if (refused)
+        snprintf(detail, TRANSFER_DETAIL, "%s", refused);
+    else if (code != CURLE_OK)
+        describe_failure(t, ret->cls, code, detail, o->max_body);
+    else
+        snprintf(detail, TRANSFER_DETAIL, "HTTP %ld %s", status, net_status_reason(status));
+    make_printable(detail);
+    ret->detail = detail;
+    if (status)
+        ret->retry_after_ms = retry_after(t, o->clock);
+}

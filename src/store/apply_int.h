@@ -1,0 +1,50 @@
+/* The inside of store_apply: one piece of work per item, and the steps that share it.
+ * Order of the steps: compare with what is stored, find the stories, write items, settle
+ * exceptions, move the segment. Private to the room. */
+#ifndef TAIN_STORE_APPLY_INT_H
+#define TAIN_STORE_APPLY_INT_H
+
+#include "store/batch.h"
+#include "store/store_int.h"
+
+enum action { ACT_INSERT, ACT_UPDATE, ACT_TOUCH, ACT_STALE };
+
+struct work {
+    const struct item *item;
+    int64_t fetched_at;
+    enum action action;
+    int64_t story_id; /* DB_NULL while unknown */
+    /* the row that is there, when action is not ACT_INSERT */
+    int64_t old_content, old_kids, old_score, old_descendants, old_fetched_at, old_story;
+};
+
+struct apply {
+    struct store *s;
+    struct batch *b;
+    struct apply_stats *stats;
+    struct work *works; /* by id, ascending */
+    size_t n;
+    int64_t lo, hi;                     /* ids of the works */
+    struct batch_exception *exceptions; /* a copy: a batch that is tried again is still whole */
+    size_t n_exceptions;
+    int64_t now_ms; /* the database's, read with the fence */
+    struct err *e;
+};
+
+enum verdict apply_compare(struct apply *a);
+enum verdict apply_find_stories(struct apply *a);
+enum verdict apply_write_items(struct apply *a);
+enum verdict apply_adopt(struct apply *a);
+enum verdict apply_exceptions(struct apply *a);
+
+/* Room for n values of a column, in the store's scratch arena. */
+int64_t *apply_ints(struct apply *a, size_t n);
+struct str *apply_texts(struct apply *a, size_t n);
+
+/* The work of an id, or NULL. */
+struct work *apply_work_of(const struct apply *a, int64_t id);
+
+/* Are the ids close enough together for one range query? */
+bool apply_is_dense(const struct apply *a);
+
+#endif

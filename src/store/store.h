@@ -1,0 +1,65 @@
+/* The archive: domain verbs over one database connection, written once for SQLite and PostgreSQL.
+ * A `struct store` belongs to one thread. Verbs that write do so in one transaction of their own,
+ * unless their comment says that the caller holds it. */
+#ifndef TAIN_STORE_STORE_H
+#define TAIN_STORE_STORE_H
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "db/migrate.h"
+
+struct store;
+
+#define LEASE_MS 30000
+
+enum revisions { REVISIONS_ALL, REVISIONS_CONTENT, REVISIONS_NONE };
+
+enum schema_rule {
+    SCHEMA_MIGRATE, /* bring it up to date */
+    SCHEMA_REQUIRE, /* V_FATAL when it is old, V_NOT_FOUND when there is none */
+    SCHEMA_IGNORE,  /* the caller will migrate */
+};
+
+struct store_options {
+    const char *uri, *schema;
+    const struct clock *clock;
+    enum revisions revisions;
+    int64_t lease_ms; /* how long a claim holds without a heartbeat; 0: LEASE_MS */
+    enum schema_rule schema_rule;
+    bool must_exist; /* V_NOT_FOUND when there is no archive yet */
+};
+
+MUST_CHECK enum verdict store_open(const struct store_options *o, struct store **ret,
+                                   struct err *e);
+void store_close(struct store *s); /* NULL is fine */
+MUST_CHECK enum verdict store_migrate(struct store *s, struct migrate_report *ret, struct err *e);
+/* After V_RETRY from any verb: rolls back, reconnects. */
+MUST_CHECK enum verdict store_recover(struct store *s, struct err *e);
+bool store_is_shared(const struct store *s); /* PostgreSQL: other hosts may write too */
+
+/* The database's time in unix milliseconds. */
+MUST_CHECK enum verdict store_now(struct store *s, int64_t *ret, struct err *e);
+
+/* What the archive says of itself. 0 where it says nothing yet. */
+struct archive_state {
+    int64_t floor_id;
+    int64_t frontier_id, frontier_excluding_waiting;
+    int64_t maxitem, maxitem_at;
+};
+MUST_CHECK enum verdict store_state(struct store *s, struct archive_state *ret, struct err *e);
+MUST_CHECK enum verdict store_note_maxitem(struct store *s, int64_t maxitem, struct err *e);
+/* Sets the floor, or lowers it; never raises it. */
+MUST_CHECK enum verdict store_lower_floor(struct store *s, int64_t floor_id, struct err *e);
+MUST_CHECK enum verdict store_set_frontier(struct store *s, int64_t frontier,
+                                           int64_t excluding_waiting, struct err *e);
+
+/* Reserves n turns of a rate that every process on this database shares. Answers when the first is
+ * due, in milliseconds from the database's now (0 or negative: at once). */
+MUST_CHECK enum verdict store_reserve_turns(struct store *s, const char *provider,
+                                            double per_second, int n, int64_t *ret_wait_us,
+                                            struct err *e);
+
+/* Gives a story to every orphan whose parent has one by now. Answers how many found theirs. */
+MUST_CHECK enum verdict store_adopt_orphans(struct store *s, int64_t *ret, struct err *e);
+
+#endif

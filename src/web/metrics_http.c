@@ -1,0 +1,111 @@
+#include "web/metrics_http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PAGE ((size_t)1024 * 1024)
+
+struct metrics_http {
+    struct MHD_Daemon *daemon;
+    struct metric *const *families;
+    size_t n;
+};
+
+static enum MHD_Result reply(struct MHD_Connection *c, unsigned status, const char *type,
+                             const char *text, size_t n) {
+    struct MHD_Response *r =
+        MHD_create_response_from_buffer(n, (void *)text, MHD_RESPMEM_MUST_COPY);
+    MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    enum MHD_Result sent = MHD_queue_response(c, status, r);
+    MHD_destroy_response(r);
+    return sent;
+}
+
+static enum MHD_Result reply_metrics(struct metrics_http *m, struct MHD_Connection *c) {
+    CLEANUP(strbuf_release) struct strbuf page;
+    strbuf_init(&page, MAX_PAGE);
+    metrics_render(m->families, m->n, &page);
+    return reply(c, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", page.p ? page.p : "",
+                 page.n);
+}
+
+static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *url,
+                              const char *method, const char *version UNUSED,
+                              const char *body UNUSED, size_t *n_body UNUSED, void **state) {
+    static int seen;
+    if (!*state) { /* headers are in; the answer is asked for at the next call */
+        *state = &seen;
+        return MHD_YES;
+    }
+    static const char plain[] = "text/plain; charset=utf-8";
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        return reply(c, MHD_HTTP_METHOD_NOT_ALLOWED, plain, "only GET\n", 9);
+    if (strcmp(url, "/metrics") == 0)
+        return reply_metrics(arg, c);
+    if (strcmp(url, "/healthz") == 0)
+        return reply(c, MHD_HTTP_OK, plain, "ok\n", 3);
+    return reply(c, MHD_HTTP_NOT_FOUND, plain, "try /metrics or /healthz\n", 25);
+}
+
+static enum verdict parse_bind(const char *bind, struct sockaddr_storage *ret, struct err *e) {
+    char host[64];
+    const char *colon = strrchr(bind, ':');
+    char *end;
+    long port = colon ? strtol(colon + 1, &end, 10) : -1;
+    size_t n = colon ? (size_t)(colon - bind) : sizeof host;
+    if (n >= sizeof host || colon[1] == '\0' || *end || port < 0 || port > 65535)
+        return err_set(e, V_INVALID, "config", 0, "'%s' is not ADDR:PORT", bind);
+    bool brackets = n > 2 && bind[0] == '[' && bind[n - 1] == ']';
+    snprintf(host, sizeof host, "%.*s", (int)(brackets ? n - 2 : n), bind + brackets);
+    struct sockaddr_in *v4 = (struct sockaddr_in *)ret;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret;
+    memset(ret, 0, sizeof *ret);
+    if (inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &v4->sin_addr)) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons((uint16_t)port);
+    } else if (inet_pton(AF_INET6, host, &v6->sin6_addr) == 1) {
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons((uint16_t)port);
+    } else {
+        return err_set(e, V_INVALID, "config", 0, "'%s' is not an address", host);
+    }
+    return V_OK;
+}
+
+enum verdict metrics_http_start(const char *bind, struct metric *const *families, size_t n,
+                                struct metrics_http **ret, struct err *e) {
+    struct sockaddr_storage address;
+    enum verdict v = parse_bind(bind, &address, e);
+    if (v != V_OK)
+        return v;
+    struct metrics_http *m = xcalloc(1, sizeof *m);
+    m->families = families;
+    m->n = n;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD |
+                     (address.ss_family == AF_INET6 ? (unsigned)MHD_USE_IPv6 : 0u);
+    m->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, m, MHD_OPTION_SOCK_ADDR, &address,
+                                 MHD_OPTION_CONNECTION_LIMIT, 32u, MHD_OPTION_CONNECTION_TIMEOUT,
+                                 10u, MHD_OPTION_END);
+    if (!m->daemon) {
+        int code = errno;
+        free(m);
+        return err_set(e, V_FATAL, "http", code, "cannot listen on %s: %s", bind, strerror(code));
+    }
+    *ret = m;
+    return V_OK;
+}
+
+int metrics_http_port(const struct metrics_http *m) {
+    return MHD_get_daemon_info(m->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+}
+
+void metrics_http_stop(struct metrics_http *m) {
+    if (!m)
+        return;
+    MHD_stop_daemon(m->daemon);
+    free(m);
+}

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Runs every test there is and counts them.
+
+    tests/run.py [BUILD]
+
+First the ones that meson knows (unit tests, contract suites, the checks of the house rules), then
+the Python suites that drive the built program: tests/*/test_*.py outside tests/check. A suite makes
+its own temporary folders and finds the program through the environment variable TAIN_BUILD. The
+last line is "N passed, N failed"; the exit code is 1 if anything failed or nothing ran.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SUITE_TIMEOUT = 1800  # seconds
+
+
+class Tally:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+        self.broken = []
+
+    def add(self, name, passed, failed, skipped=0):
+        self.passed += passed
+        self.failed += failed
+        self.skipped += skipped
+        if failed:
+            self.broken.append(name)
+
+    def report(self):
+        print()
+        for name in self.broken:
+            print(f"failed: {name}")
+        if self.skipped:
+            print(f"{self.skipped} skipped")
+        print(f"{self.passed} passed, {self.failed} failed")
+        return 1 if self.failed or not self.passed else 0
+
+
+def sum_of(pattern, text):
+    return sum(int(n) for n in re.findall(pattern, text))
+
+
+def count_cmocka(output):
+    """cmocka prints a tally per group; None when there is none."""
+    passed = sum_of(r"\[  PASSED  \] (\d+) test\(s\)\.", output)
+    failed = sum_of(r"\[  FAILED  \] (\d+) test\(s\), listed", output)
+    skipped = sum_of(r"\[  SKIPPED \] (\d+) test\(s\), listed", output)
+    return (passed, failed, skipped) if passed or failed or skipped else None
+
+
+def count_unittest(output):
+    """(passed, failed, skipped) of Python's unittest; None when it did not come to an end."""
+    ran = re.findall(r"^Ran (\d+) tests? in", output, re.M)
+    if not ran:
+        return None
+    failed = sum_of(r"\b(?:failures|errors|unexpected successes)=(\d+)", output)
+    skipped = sum_of(r"\bskipped=(\d+)", output)
+    return max(int(ran[-1]) - failed - skipped, 0), failed, skipped
+
+
+def add_meson_test(tally, row):
+    output = row.get("stdout", "") + "\n" + row.get("stderr", "")
+    counted = count_cmocka(output) or count_unittest(output)
+    good = row["result"] in ("OK", "EXPECTEDFAIL")
+    if row["result"] == "SKIP":
+        tally.add(row["name"], 0, 0, 1)
+    elif good:
+        tally.add(row["name"], *(counted or (1, 0, 0)))
+    else:  # a crash, a leak or a time-out is a failure even when every case had passed
+        passed, failed, skipped = counted or (0, 1, 0)
+        tally.add(f"{row['name']} ({row['result'].lower()})", passed, max(failed, 1), skipped)
+
+
+def run_meson(build, tally):
+    print("== meson", flush=True)
+    log = build / "meson-logs" / "testlog.json"
+    log.unlink(missing_ok=True)
+    done = subprocess.run(["meson", "test", "-C", str(build), "--print-errorlogs"], cwd=ROOT)
+    rows = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    before = tally.failed
+    for row in rows:
+        add_meson_test(tally, json.loads(row))
+    if done.returncode != 0 and tally.failed == before:
+        tally.add(f"meson test ended with {done.returncode}", 0, 1)
+
+
+def run_python(path, build, tally):
+    name = path.relative_to(ROOT)
+    print(f"== {name}", flush=True)
+    began = time.monotonic()
+    command = [sys.executable, "-B", "-m", "unittest", "discover", "-v", "-s", str(path.parent),
+               "-p", path.name]
+    env = dict(os.environ, TAIN_BUILD=str(build))
+    try:
+        done = subprocess.run(command, cwd=ROOT, env=env, timeout=SUITE_TIMEOUT, text=True,
+                              errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except subprocess.TimeoutExpired as late:
+        print((late.stdout or b"").decode(errors="replace")[-4000:])
+        tally.add(f"{name} (no end within {SUITE_TIMEOUT} s)", 0, 1)
+        return
+    passed, failed, skipped = count_unittest(done.stdout) or (0, 1, 0)
+    if done.returncode != 0 and failed == 0 and (passed or not skipped):
+        failed = 1
+    if failed:
+        print(done.stdout)
+    print(f"{passed} passed, {failed} failed, {skipped} skipped in "
+          f"{time.monotonic() - began:.1f} s", flush=True)
+    tally.add(name, passed, failed, skipped)
+
+
+def main():
+    build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build").resolve()
+    tally = Tally()
+    run_meson(build, tally)
+    for path in sorted((ROOT / "tests").glob("*/test_*.py")):
+        if path.parent.name != "check":
+            run_python(path, build, tally)
+    return tally.report()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

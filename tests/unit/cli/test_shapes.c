@@ -1,0 +1,107 @@
+#include "cli/shapes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct shape_case {
+    bool (*accepts)(const char *);
+    const char *text;
+    bool expected;
+};
+
+static void shapes(void **state) {
+    (void)state;
+    static const struct shape_case cases[] = {
+        {shape_database, "sqlite:tain.db", true},
+        {shape_database, "sqlite:", false},
+        {shape_database, "tain.db", false},
+        {shape_database, "postgres://host/x", true},
+        {shape_database, "postgresql:///x?host=/run", true},
+        {shape_database, "host=x", false},
+        {shape_identifier, "tain", true},
+        {shape_identifier, "_a9", true},
+        {shape_identifier, "9a", false},
+        {shape_identifier, "", false},
+        {shape_identifier, "a-b", false},
+        {shape_identifier, "a\"b", false},
+        {shape_identifier, "pg_x", false},
+        {shape_http_root, "http://h", true},
+        {shape_http_root, "https://h:80/v0", true},
+        {shape_http_root, "http://", false},
+        {shape_http_root, "http:///v0", false},
+        {shape_http_root, "http://h/v0?x", false},
+        {shape_http_root, "http://h/v 0", false},
+        {shape_http_root, "file:///etc", false},
+        {shape_bind, "127.0.0.1:9464", true},
+        {shape_bind, "localhost:0", true},
+        {shape_bind, "[::1]:1", true},
+        {shape_bind, "::1:1", false},
+        {shape_bind, ":80", false},
+        {shape_bind, "h:65536", false},
+        {shape_bind, "h:", false},
+        {shape_bind, "h:-1", false},
+        {shape_address, "::1", true},
+        {shape_address, "0.0.0.0", true},
+        {shape_address, "localhost", false},
+        {shape_id_range, "1-1", true},
+        {shape_id_range, "1-20", true},
+        {shape_id_range, "2-1", false},
+        {shape_id_range, "0-1", false},
+        {shape_id_range, "5", false},
+        {shape_id_range, "1-2-3", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        if (cases[i].accepts(cases[i].text) != cases[i].expected)
+            fail_msg("case %zu: '%s'", i, cases[i].text);
+}
+
+struct password_case {
+    const char *text, *redacted; /* the same text: there is no password */
+};
+
+static void passwords(void **state) {
+    (void)state;
+    static const struct password_case cases[] = {
+        {"sqlite:me:hush@x", "sqlite:me:hush@x"},
+        {"postgres://host/hn", "postgres://host/hn"},
+        {"postgres://me@host/hn", "postgres://me@host/hn"},
+        {"postgres://me:@host/hn", "postgres://me:@host/hn"},
+        {"postgres://host:5432/hn", "postgres://host:5432/hn"},
+        {"postgres://host:5432/h@n", "postgres://host:5432/h@n"},
+        {"postgres://[::1]:5432/hn", "postgres://[::1]:5432/hn"},
+        {"postgres://a:1,b:2/hn?user=me", "postgres://a:1,b:2/hn?user=me"},
+        {"postgres:///hn?user=a:b@c", "postgres:///hn?user=a:b@c"},
+        {"postgres://me@h/x?options=password", "postgres://me@h/x?options=password"},
+        {"postgres://me:hush@host/hn", "postgres://me:***@host/hn"},
+        {"postgresql://me:hush@host:5432/hn", "postgresql://me:***@host:5432/hn"},
+        {"postgres://me:hu/sh@host/hn", "postgres://me:***@host/hn"},
+        {"postgres://me:hu@sh@host/hn", "postgres://me:***@host/hn"},
+        {"postgres://h/x?password=hush", "postgres://h/x?password=***"},
+        {"postgres://h/x?a=b&password=hush&c=d", "postgres://h/x?a=b&password=***&c=d"},
+        {"postgres://h/x?sslpassword=hush", "postgres://h/x?sslpassword=***"},
+        {"postgres://h/x?p%61ssword=hush", "postgres://h/x?p%61ssword=***"},
+        {"postgres://h/x?PASSWORD=hush", "postgres://h/x?PASSWORD=***"},
+        {"postgres://u:a@h/x?password=b", "postgres://u:***@h/x?password=***"},
+        {"host=x password=hush user=me", "host=x password=*** user=me"},
+        {"password = 'hu \\'sh' user=me", "password = *** user=me"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct strbuf b;
+        strbuf_init(&b, 256);
+        database_redact(cases[i].text, &b);
+        if (strcmp(b.p, cases[i].redacted) != 0)
+            fail_msg("'%s' became '%s'", cases[i].text, b.p);
+        bool expected = strcmp(cases[i].text, cases[i].redacted) != 0;
+        if (database_has_password(cases[i].text) != expected)
+            fail_msg("'%s': has a password?", cases[i].text);
+        strbuf_release(&b);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(passwords)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
