@@ -49,7 +49,8 @@ trap finish EXIT
 log=$(mktemp)
 echo "setup: installing$missing"
 if ! { $as_root apt-get update &&
-       $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing
+       $as_root env DEBIAN_FRONTEND=noninteractive \
+           apt-get install -y --no-install-recommends $missing
      } >"$log" 2>&1; then
     cat "$log" >&2
     echo "setup.sh: apt-get failed; the lines above say why" >&2

@@ -82,7 +82,8 @@ def main():
         h.write('#include "db/db.h"\n#include "db/migrate.h"\n\nenum stmt {\n')
         h.writelines(f"    SQL_{n.upper()},\n" for n in names)
         h.write("    SQL_N\n};\n\nextern const struct db_catalog sql_catalog;\n")
-        h.write("extern const struct migration sql_migrations[];\nextern const size_t sql_n_migrations;\n")
+        h.write("extern const struct migration sql_migrations[];\n")
+        h.write("extern const size_t sql_n_migrations;\n")
     with open(out_c, "w", encoding="utf-8") as c:
         c.write(f'/* Made by tools/sql2c.py from store/sql. */\n#include "{header}"\n\n')
         c.write("static const char *const names[] = {\n")
@@ -98,7 +99,8 @@ def main():
         c.write("\nconst struct migration sql_migrations[] = {\n")
         migrations = read_migrations(migration_paths)
         for version, m in migrations:
-            c.write(f'    {{{version}, "{m["name"]}", {{\n{c_string(m["sqlite"])},\n{c_string(m["pg"])}}}}},\n')
+            texts = f'{c_string(m["sqlite"])},\n{c_string(m["pg"])}'
+            c.write(f'    {{{version}, "{m["name"]}", {{\n{texts}}}}},\n')
         c.write(f"}};\nconst size_t sql_n_migrations = {len(migrations)};\n")
 
 

@@ -20,6 +20,14 @@ enum verdict err_set(struct err *e, enum verdict v, const char *domain, int code
     return v;
 }
 
+static void append(char *to, size_t size, const char *text) {
+    size_t at = strlen(to), n = strlen(text);
+    size_t room = size - 1 - at;
+    n = n < room ? n : room;
+    memcpy(to + at, text, n);
+    to[at + n] = '\0';
+}
+
 enum verdict err_wrap(struct err *e, enum verdict v, const char *fmt, ...) {
     if (!e)
         return v;
@@ -27,10 +35,10 @@ enum verdict err_wrap(struct err *e, enum verdict v, const char *fmt, ...) {
     memcpy(inner, e->msg, sizeof inner);
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(e->msg, sizeof e->msg, fmt, ap);
+    vsnprintf(e->msg, sizeof e->msg, fmt, ap);
     va_end(ap);
-    if (n > 0 && (size_t)n < sizeof e->msg)
-        snprintf(e->msg + n, sizeof e->msg - (size_t)n, ": %s", inner);
+    append(e->msg, sizeof e->msg, ": ");
+    append(e->msg, sizeof e->msg, inner);
     return v;
 }
 

@@ -151,8 +151,10 @@ static int run(const struct settings *s, struct store *store, struct stop_token 
         fprintf(stderr, "tain catchup: %s\n", e.msg);
         return EXIT_FAILED;
     }
-    if (v == V_STOPPED)
-        result.end = CATCHUP_STOPPED;
+    if (v == V_STOPPED) {
+        fprintf(stderr, "tain catchup: stopped before it began\n");
+        return exit_code_of(CATCHUP_STOPPED);
+    }
     summarize(s, &result, &e);
     return exit_code_of(result.end);
 }

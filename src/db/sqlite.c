@@ -19,8 +19,12 @@ static struct sqlite_db *self_of(struct db *db) {
 }
 
 static enum verdict failed(struct sqlite_db *s, struct err *e) {
-    int code = sqlite3_extended_errcode(s->handle);
-    return err_set(e, sqlite_verdict(code), "sqlite", code, "%s", sqlite3_errmsg(s->handle));
+    int code = sqlite3_extended_errcode(s->handle), primary = code & 0xff;
+    int system = sqlite3_system_errno(s->handle);
+    bool from_system =
+        system && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN || primary == SQLITE_FULL);
+    return err_set(e, sqlite_verdict(code), "sqlite", code, "%s%s%s", sqlite3_errmsg(s->handle),
+                   from_system ? ": " : "", from_system ? strerror(system) : "");
 }
 
 static void sqlite_close(struct db *db) {

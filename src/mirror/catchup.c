@@ -21,7 +21,7 @@ struct run {
     struct ingest *ingest;
     struct writer *writer;
     struct range window;
-    int64_t maxitem;
+    int64_t maxitem, canary;
     pthread_t fetch_thread, write_thread;
     enum ingest_end end;
     atomic_bool fetch_over;
@@ -71,6 +71,8 @@ static enum verdict find_window(struct run *r, bool *ret_any, struct err *e) {
     struct frontier f;
     if (v == V_OK)
         v = plan_frontier(s, &f, e);
+    if (v == V_OK)
+        v = store_any_item(s, &r->canary, e);
     if (v != V_OK)
         return v;
     const struct window_ask ask = {
@@ -95,6 +97,7 @@ static void make_workers(struct run *r) {
         .http = r->http,
         .window = r->window,
         .maxitem = r->maxitem,
+        .canary = r->canary,
         .concurrency = o->concurrency,
         .batch_size = o->batch_size,
         .rps = o->rps,
@@ -161,7 +164,7 @@ static enum verdict finish(struct run *r, struct catchup_result *ret, struct err
     struct plan_report report = {0};
     int64_t adopted;
     enum verdict v = store_recover(s, e);
-    if (v == V_OK)
+    if (v == V_OK && r->end == INGEST_FINISHED)
         v = store_adopt_orphans(s, &adopted, e);
     if (v == V_OK)
         v = plan_step(s, &plan, 0, &report, e);

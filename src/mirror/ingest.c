@@ -21,6 +21,7 @@ struct ingest *ingest_new(const struct ingest_options *o) {
     g->rng = (struct rng){o->seed};
     concurrency_init(&g->window, START_CONCURRENCY, o->concurrency);
     health_init(&g->health);
+    g->last_ok_id = o->canary;
     return g;
 }
 

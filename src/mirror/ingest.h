@@ -18,6 +18,7 @@ struct ingest_options {
     struct http_client *http; /* owned by the ingest's thread from now on */
     struct range window;
     int64_t maxitem;
+    int64_t canary;  /* an id that the upstream has answered well, 0 = none known yet */
     int concurrency; /* the ceiling */
     int batch_size;
     double rps; /* 0: no cap */

@@ -12,6 +12,7 @@
 #define FLUSH_AGE_MS 1000
 #define MAX_BATCH_BYTES ((size_t)4 * 1024 * 1024)
 #define MAX_UNACKED 6      /* batches at the writer; more and no new request is started */
+#define LONG_WAIT_MS 1000  /* a segment whose last ids wait longer is given back meanwhile */
 #define STOP_GRACE_MS 2000 /* what is in flight at a stop may still arrive */
 #define STOP_LIMIT_MS 4500 /* and then everything is released */
 

@@ -53,7 +53,6 @@ static void refund(struct ingest *g) {
 static void note_health(struct ingest *g, const struct fetch *f, const struct judgement *j) {
     if (!health_note(&g->health, f->id, j->ill ? (int)j->cls : 0, ingest_now(g)))
         return;
-    refund(g);
     atomic_store(&g->illness, fail_class_name(j->cls));
     metric_set(&m_upstream_ill, 0, 1);
 }
@@ -61,6 +60,8 @@ static void note_health(struct ingest *g, const struct fetch *f, const struct ju
 static void take_probe(struct ingest *g, struct fetch *f, const struct judgement *j) {
     g->probing = false;
     if (j->ill) {
+        if (g->health.probes == 0)
+            refund(g); /* it is the upstream; had the probe gone well, it would be the ids */
         health_probe_failed(&g->health, ingest_now(g));
     } else {
         health_recovered(&g->health);

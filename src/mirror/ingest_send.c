@@ -68,6 +68,17 @@ static void send_batch(struct ingest *g, struct segrun *r, bool release) {
     send(g, j);
 }
 
+/* A segment that only waits, and not just for a moment, is given back: its exceptions say when it
+ * is due, and whoever plans then takes it up again. */
+static bool waits_long(const struct ingest *g, const struct segrun *r) {
+    if (r->waiting == 0 || g->health.ill || !segrun_only_waits(r))
+        return false;
+    for (size_t i = 0; i < g->waiting.n; i++)
+        if (g->waiting.at[i]->run == r && g->waiting.at[i]->due_mono < ingest_now(g) + LONG_WAIT_MS)
+            return false;
+    return true;
+}
+
 static bool is_full(const struct ingest *g, const struct batch *b) {
     return b->n_items + b->n_exceptions >= (size_t)g->o.batch_size ||
            arena_used(&b->arena) >= MAX_BATCH_BYTES;
@@ -87,6 +98,8 @@ void ingest_flush(struct ingest *g) {
     for (struct segrun *r = g->open; r; r = r->next) {
         if (r->releasing || r->lost)
             continue;
+        if (waits_long(g, r))
+            ingest_forget_run(g, r);
         if (segrun_is_complete(r)) {
             send_batch(g, r, true);
         } else if (r->batch && is_full(g, r->batch)) {
@@ -105,6 +118,7 @@ static void remove_run(struct ingest *g, struct segrun *gone) {
             *at = gone->next;
             g->n_open--;
             segrun_free(gone);
+            g->next_claim_mono = ingest_now(g);
             return;
         }
 }
@@ -124,12 +138,13 @@ static void take_ack(struct ingest *g, struct job *j) {
     g->unacked--;
     if (j->verdict == V_OK) {
         count(&j->stats);
-    } else if (j->verdict == V_CONFLICT && !r->lost) {
-        r->lost = true;
-        metric_add(&m_leases_lost, 0, 1);
+    } else if (!r->lost) {
+        r->lost = true; /* nothing more may be written for it: the cursor would pass a hole */
         ingest_forget_run(g, r);
-    } else if (j->verdict != V_CONFLICT) {
-        ingest_fail(g, j->verdict == V_STOPPED ? INGEST_STOPPED : INGEST_FATAL, &j->err);
+        if (j->verdict == V_CONFLICT)
+            metric_add(&m_leases_lost, 0, 1);
+        else
+            ingest_fail(g, j->verdict == V_STOPPED ? INGEST_STOPPED : INGEST_FATAL, &j->err);
     }
     keep_batch(g, j->batch);
     j->batch = NULL;

@@ -41,7 +41,8 @@ static void start(struct ingest *g, struct fetch *f) {
  * before, or else for one that we want. */
 static void probe(struct ingest *g) {
     int64_t now = ingest_now(g);
-    if (g->probing || !health_probe_due(&g->health, now) || now < g->not_before_mono)
+    bool due = g->health.probes == 0 || health_probe_due(&g->health, now);
+    if (g->probing || !due || now < g->not_before_mono)
         return;
     int64_t id = g->last_ok_id;
     if (!id)

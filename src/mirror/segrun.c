@@ -49,6 +49,8 @@ struct segrun *segrun_new(const struct claim *c, int64_t now_db, int64_t now_mon
     if (c->stored)
         memcpy(r->settled, c->stored, bytes);
     take_exceptions(r, c, now_db);
+    for (int64_t id = r->base; id <= r->end_id; id++)
+        r->unstarted += !get_bit(r->settled, id - r->base);
     advance_cursor(r);
     return r;
 }
@@ -66,12 +68,7 @@ static void skip_settled(struct segrun *r) {
 }
 
 bool segrun_has_next(const struct segrun *r) {
-    if (r->next_due < r->n_due)
-        return true;
-    for (int64_t id = r->next_id; id <= r->end_id; id++)
-        if (!get_bit(r->settled, id - r->base))
-            return true;
-    return false;
+    return segrun_left(r) > 0;
 }
 
 bool segrun_next(struct segrun *r, struct next_fetch *ret) {
@@ -80,15 +77,16 @@ bool segrun_next(struct segrun *r, struct next_fetch *ret) {
         *ret = (struct next_fetch){x->id, x->attempts, x->rung};
         return true;
     }
-    skip_settled(r);
-    if (r->next_id > r->end_id)
+    if (r->unstarted == 0)
         return false;
+    skip_settled(r);
+    r->unstarted--;
     *ret = (struct next_fetch){.id = r->next_id++};
     return true;
 }
 
 int64_t segrun_left(const struct segrun *r) {
-    return (int64_t)(r->n_due - r->next_due) + (r->end_id - r->next_id + 1);
+    return (int64_t)(r->n_due - r->next_due) + r->unstarted;
 }
 
 void segrun_settle(struct segrun *r, int64_t id) {
@@ -102,7 +100,10 @@ bool segrun_is_settled(const struct segrun *r, int64_t id) {
     return id < r->base || get_bit(r->settled, id - r->base);
 }
 
+bool segrun_only_waits(const struct segrun *r) {
+    return r->in_flight == 0 && r->cursor == r->end_id && segrun_left(r) == 0;
+}
+
 bool segrun_is_complete(const struct segrun *r) {
-    return r->in_flight == 0 && r->waiting == 0 && r->cursor == r->end_id &&
-           r->next_due == r->n_due;
+    return segrun_only_waits(r) && r->waiting == 0;
 }

@@ -13,6 +13,7 @@ struct segrun {
     int64_t cursor;              /* every id up to it has an outcome that is stored or on its way */
     uint8_t *settled;            /* bit i: id base+i */
     int64_t base;                /* cursor + 1 at the time of the claim */
+    int64_t unstarted;           /* ids that were never started */
     int64_t next_id;             /* the next id that was never started */
     struct claim_exception *due; /* ids with an earlier trouble that are to be fetched again */
     size_t n_due, next_due;
@@ -38,11 +39,13 @@ struct next_fetch {
 };
 bool segrun_next(struct segrun *r, struct next_fetch *ret);
 bool segrun_has_next(const struct segrun *r);
-int64_t segrun_left(const struct segrun *r); /* ids not started yet, about */
+int64_t segrun_left(const struct segrun *r); /* ids not started yet */
 
 /* The id has an outcome or an exception: the cursor may pass it. */
 void segrun_settle(struct segrun *r, int64_t id);
 bool segrun_is_settled(const struct segrun *r, int64_t id);
+/* Nothing is left but ids in backoff, and each of those has its row. */
+bool segrun_only_waits(const struct segrun *r);
 /* Everything that this run can do for the segment is done. */
 bool segrun_is_complete(const struct segrun *r);
 

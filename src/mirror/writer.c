@@ -17,6 +17,8 @@
 struct writer {
     struct writer_options o;
     struct rng rng;
+    bool broken; /* a batch could not be written: later ones must not move their cursors over it */
+    struct err why;
     int64_t next_plan, next_clock, next_status;
     _Atomic int64_t covered, down_since;
 };
@@ -97,6 +99,10 @@ static enum verdict claim(struct writer *w, struct job *j) {
 }
 
 static enum verdict apply(struct writer *w, struct job *j) {
+    if (w->broken) {
+        j->err = w->why;
+        return V_FATAL;
+    }
     int64_t before = clock_mono(w->o.clock);
     enum verdict v = store_apply(w->o.store, j->batch, &j->stats, &j->err);
     metric_observe(&m_db_seconds, clock_mono(w->o.clock) - before);
@@ -169,6 +175,12 @@ static void answer(struct writer *w, struct job *j) {
     }
     if (j->verdict == V_OK && tries)
         recovered(w, tries);
+    if (j->kind == JOB_BATCH && j->verdict != V_OK && j->verdict != V_CONFLICT && !w->broken) {
+        w->broken = true;
+        w->why = j->err;
+        if (j->verdict == V_FATAL)
+            store_note_failure(w->o.store, j->batch, &j->err);
+    }
     queue_push(w->o.out, j);
     w->o.wake(w->o.wake_arg);
 }

@@ -126,6 +126,8 @@ static enum verdict apply_steps(struct apply *a) {
     enum verdict v = V_OK;
     for (size_t i = 0; i < ARRAY_LEN(steps) && v == V_OK; i++) {
         v = steps[i](a);
+        if (v == V_CONFLICT && i > 0) /* a constraint: what we know of the database is wrong */
+            v = err_wrap(a->e, V_FATAL, "the archive contradicts itself");
         if (v == V_OK && fault_hit("apply_step"))
             v = err_set(a->e, V_RETRY, "fault", 0, "injected failure after step %zu", i);
     }
@@ -144,4 +146,14 @@ enum verdict store_apply(struct store *s, struct batch *b, struct apply_stats *r
     if (v != V_OK)
         return v;
     return store_end(s, apply_steps(&a), e);
+}
+
+void store_note_failure(struct store *s, const struct batch *b, const struct err *why) {
+    struct err ignored;
+    if (db_recover(s->db, &ignored) == V_OK &&
+        db_run(s->db, SQL_SEGMENT_NOTE_FAILURE,
+               DB_VALS(DBI(b->segment_id), DBI(b->lease_token), DBC(why->msg)), NULL, NULL,
+               &ignored) != V_OK) {
+        /* the run ends with the message anyway */
+    }
 }

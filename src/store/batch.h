@@ -53,4 +53,7 @@ struct apply_stats {
 MUST_CHECK enum verdict store_apply(struct store *s, struct batch *b, struct apply_stats *ret,
                                     struct err *e);
 
+/* Writes to the segment why its batch could not be written, as far as that is possible. */
+void store_note_failure(struct store *s, const struct batch *b, const struct err *why);
+
 #endif

@@ -149,3 +149,11 @@ enum verdict store_adopt_orphans(struct store *s, int64_t *ret, struct err *e) {
     *ret = db_changes(s->db);
     return v;
 }
+
+enum verdict store_any_item(struct store *s, int64_t *ret, struct err *e) {
+    enum verdict v = db_run_int(s->db, SQL_ANY_ITEM, DB_NO_VALS, ret, e);
+    if (v != V_NOT_FOUND)
+        return v;
+    *ret = 0;
+    return V_OK;
+}

@@ -59,6 +59,9 @@ MUST_CHECK enum verdict store_reserve_turns(struct store *s, const char *provide
                                             double per_second, int n, int64_t *ret_wait_us,
                                             struct err *e);
 
+/* The id of some stored item, 0 when there is none. */
+MUST_CHECK enum verdict store_any_item(struct store *s, int64_t *ret, struct err *e);
+
 /* Gives a story to every orphan whose parent has one by now. Answers how many found theirs. */
 MUST_CHECK enum verdict store_adopt_orphans(struct store *s, int64_t *ret, struct err *e);
 

@@ -3,7 +3,7 @@
 #define TAIN_STORE_STORE_INT_H
 
 #include "base/arena.h"
-#include "statements.h"
+#include "store/statements.h"
 #include "store/store.h"
 
 struct store {

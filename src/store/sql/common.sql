@@ -4,6 +4,9 @@
 -- name: now_ms
 SELECT tain_now_ms();
 
+-- name: any_item
+SELECT id FROM items WHERE NOT deleted AND NOT dead ORDER BY id DESC LIMIT 1;
+
 -- State of the archive ---------------------------------------------------------------------
 
 -- name: state_get
@@ -49,6 +52,10 @@ FROM ingest_exceptions WHERE segment_id = $1;
 UPDATE ingest_segments
 SET status = $3, unresolved_count = $4, holder = NULL, lease_until = 0,
     last_error = COALESCE($5, last_error), failure_class = COALESCE($6, failure_class)
+WHERE segment_id = $1 AND lease_token = $2;
+
+-- name: segment_note_failure
+UPDATE ingest_segments SET last_error = $3, failure_class = 'fatal'
 WHERE segment_id = $1 AND lease_token = $2;
 
 -- name: segment_count_unresolved

@@ -113,5 +113,6 @@ WHERE item_id = ANY ($1::bigint[]) AND state <> 'resolved';
 
 -- name: status_items
 -- Exact while small, the planner's estimate beyond: a count of 50 million rows takes minutes.
-SELECT CASE WHEN c.reltuples > 2000000 THEN c.reltuples::bigint ELSE (SELECT COUNT(*) FROM items) END
+SELECT CASE WHEN c.reltuples > 2000000 THEN c.reltuples::bigint
+            ELSE (SELECT COUNT(*) FROM items) END
 FROM pg_class c WHERE c.oid = 'items'::regclass;
