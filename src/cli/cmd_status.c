@@ -13,7 +13,8 @@ struct report {
     struct archive_state state;
     struct frontier frontier;
     struct archive_status status;
-    struct segment_list segments;
+    struct range *coverage;
+    size_t n_coverage;
     int64_t now;
 };
 
@@ -24,7 +25,7 @@ static enum verdict collect(struct store *store, struct report *r, struct err *e
     if (v == V_OK)
         v = store_status(store, &r->status, e);
     if (v == V_OK)
-        v = store_segments(store, PURPOSE_MIRROR, &r->segments, e);
+        v = plan_coverage(store, &r->coverage, &r->n_coverage, e);
     if (v == V_OK)
         v = store_now(store, &r->now, e);
     return v;
@@ -65,23 +66,6 @@ static void print_stalled_json(const struct stalled *x) {
     fwrite(b.p, 1, b.n, stdout);
 }
 
-/* Ranges with an outcome for every id, neighbours joined. */
-static size_t coverage(const struct segment_list *l, struct range *out) {
-    size_t n = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        const struct segment_row *s = &l->rows[i];
-        int64_t hi = s->blocked_at ? s->blocked_at - 1 : s->cursor;
-        hi = hi < s->cursor ? hi : s->cursor;
-        if (hi < s->start_id)
-            continue;
-        if (n && out[n - 1].hi + 1 == s->start_id)
-            out[n - 1].hi = hi;
-        else
-            out[n++] = (struct range){s->start_id, hi};
-    }
-    return n;
-}
-
 static void print_json(const struct report *r) {
     printf("{\"frontier_id\":%" PRId64 ",\"frontier_excluding_waiting\":%" PRId64, r->frontier.id,
            r->frontier.excluding_waiting);
@@ -91,10 +75,8 @@ static void print_json(const struct report *r) {
     print_counts_json("segments", segment_fsm.states, r->status.segments, SEG_N);
     print_counts_json("exceptions", exception_fsm.states, r->status.exceptions, EXC_N);
     printf(",\"dead_letters\":%" PRId64 ",\"coverage\":[", r->status.dead_letters);
-    CLEANUP(free_ptr) struct range *ranges = xcalloc(r->segments.n, sizeof *ranges);
-    size_t n = coverage(&r->segments, ranges);
-    for (size_t i = 0; i < n; i++)
-        printf("%s[%" PRId64 ",%" PRId64 "]", i ? "," : "", ranges[i].lo, ranges[i].hi);
+    for (size_t i = 0; i < r->n_coverage; i++)
+        printf("%s[%" PRId64 ",%" PRId64 "]", i ? "," : "", r->coverage[i].lo, r->coverage[i].hi);
     printf("],\"stalled\":[");
     for (size_t i = 0; i < r->status.n_stalled; i++) {
         if (i)
@@ -122,11 +104,23 @@ static void print_stalled(const struct stalled *x) {
            (long long)x->unresolved);
     if (x->holder[0])
         printf(", held by %s", x->holder);
-    if (x->heartbeat_age_ms >= 0)
+    if (x->holder[0] && x->heartbeat_age_ms >= 0)
         printf(", heartbeat %s ago", format_duration(age, x->heartbeat_age_ms));
     if (x->last_error[0])
         printf("\n    last: %s (%s)", x->last_error, x->failure_class);
     printf("\n");
+}
+
+#define MAX_RANGES_SHOWN 10
+
+static void print_coverage(const struct report *r) {
+    char a[FORMAT_MAX], b[FORMAT_MAX];
+    size_t shown = r->n_coverage < MAX_RANGES_SHOWN ? r->n_coverage : MAX_RANGES_SHOWN;
+    for (size_t i = 0; i < shown; i++)
+        printf("%-16s%14s  to %s\n", i ? "" : "proved", format_count(a, r->coverage[i].lo),
+               format_count(b, r->coverage[i].hi));
+    if (shown < r->n_coverage)
+        printf("%-16s%14s  and %zu more; --json lists all\n", "", "", r->n_coverage - shown);
 }
 
 static void print_text(const struct report *r) {
@@ -143,6 +137,7 @@ static void print_text(const struct report *r) {
     print_row("maxitem", r->state.maxitem, remark);
     print_row("lag", lag_of(r), "");
     print_row("items", r->status.items, "");
+    print_coverage(r);
     print_counts("segments", segment_fsm.states, r->status.segments, SEG_N);
     print_counts("exceptions", exception_fsm.states, r->status.exceptions, EXC_N);
     print_row("dead letters", r->status.dead_letters, "");
@@ -167,6 +162,6 @@ int cmd_status(struct settings *s) {
         print_json(r);
     else
         print_text(r);
-    segment_list_release(&r->segments);
+    free(r->coverage);
     return v == V_OK ? EXIT_DONE : EXIT_FAILED;
 }

@@ -1,5 +1,7 @@
 #include "mirror/plan.h"
 
+#include "store/status.h"
+
 #include <stdlib.h>
 
 #define PLAN_AHEAD 64 /* segments made at once: rows grow with trouble, not with the corpus */
@@ -182,4 +184,50 @@ enum verdict plan_step(struct store *s, struct plan *p, int low_water, struct pl
     if (v == V_OK)
         p->replanned = p->replay;
     return v;
+}
+
+static void join(struct range *out, size_t *n, struct range r) {
+    if (*n && out[*n - 1].hi + 1 == r.lo)
+        out[*n - 1].hi = r.hi;
+    else
+        out[(*n)++] = r;
+}
+
+/* The scanned part of each segment without its holes. */
+static size_t cover(const struct segment_list *list, const struct range *holes, size_t n_holes,
+                    struct range *out) {
+    size_t n = 0, first = 0;
+    CLEANUP(free_ptr) struct range *parts = xcalloc(n_holes + 1, sizeof *parts);
+    for (size_t i = 0; i < list->n; i++) {
+        const struct range scanned = {list->rows[i].start_id, list->rows[i].cursor};
+        size_t last = first;
+        while (last < n_holes && holes[last].lo <= list->rows[i].end_id)
+            last++;
+        if (n_holes == PLAN_MAX_HOLES && last == n_holes && list->rows[i].blocked_at)
+            break;
+        size_t n_parts = scanned.lo > scanned.hi ? 0
+                                                 : ranges_gaps(scanned, holes + first, last - first,
+                                                               parts, last - first + 1);
+        for (size_t k = 0; k < n_parts; k++)
+            join(out, &n, parts[k]);
+        first = last;
+    }
+    return n;
+}
+
+enum verdict plan_coverage(struct store *s, struct range **ret, size_t *ret_n, struct err *e) {
+    CLEANUP(segment_list_release) struct segment_list list = {0};
+    CLEANUP(free_ptr) int64_t *ids = NULL;
+    size_t n_ids = 0;
+    enum verdict v = store_segments(s, PURPOSE_MIRROR, &list, e);
+    if (v == V_OK)
+        v = store_unresolved_ids(s, PLAN_MAX_HOLES, &ids, &n_ids, e);
+    if (v != V_OK)
+        return v;
+    CLEANUP(free_ptr) struct range *holes = xcalloc(n_ids, sizeof *holes);
+    for (size_t i = 0; i < n_ids; i++)
+        holes[i] = (struct range){ids[i], ids[i]};
+    *ret = xcalloc(list.n + n_ids + 1, sizeof **ret);
+    *ret_n = cover(&list, holes, n_ids, *ret);
+    return V_OK;
 }

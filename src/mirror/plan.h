@@ -33,4 +33,10 @@ MUST_CHECK enum verdict plan_step(struct store *s, struct plan *p, int low_water
 /* The frontier from what the segments say now; reads only. */
 MUST_CHECK enum verdict plan_frontier(struct store *s, struct frontier *ret, struct err *e);
 
+/* Every range of ids that is proved, ascending, neighbours joined. Beyond PLAN_MAX_HOLES unresolved
+ * ids it stops before the first it could not tell. The caller frees *ret. */
+#define PLAN_MAX_HOLES 100000
+MUST_CHECK enum verdict plan_coverage(struct store *s, struct range **ret, size_t *ret_n,
+                                      struct err *e);
+
 #endif

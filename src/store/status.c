@@ -2,6 +2,7 @@
 
 #include "store/store_int.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void copy_text(char *out, size_t size, struct str s) {
@@ -76,4 +77,33 @@ enum verdict store_unresolved(struct store *s, int64_t lo, int64_t hi, int64_t *
     *ret_waiting = pair[0];
     *ret_dead = pair[1];
     return v;
+}
+
+struct id_list {
+    int64_t *ids;
+    size_t n, cap;
+};
+
+static enum verdict collect_id(void *ctx, const struct db_row *row) {
+    struct id_list *l = ctx;
+    if (l->n == l->cap) {
+        l->cap = l->cap ? 2 * l->cap : 64;
+        l->ids = xrealloc(l->ids, l->cap * sizeof *l->ids);
+    }
+    l->ids[l->n++] = db_row_int(row, 0);
+    return V_OK;
+}
+
+enum verdict store_unresolved_ids(struct store *s, size_t max, int64_t **ret_ids, size_t *ret_n,
+                                  struct err *e) {
+    struct id_list l = {0};
+    enum verdict v =
+        db_run(s->db, SQL_STATUS_UNRESOLVED_IDS, DB_VALS(DBI((int64_t)max)), collect_id, &l, e);
+    if (v != V_OK) {
+        free(l.ids);
+        return v;
+    }
+    *ret_ids = l.ids;
+    *ret_n = l.n;
+    return V_OK;
 }

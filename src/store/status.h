@@ -25,4 +25,9 @@ MUST_CHECK enum verdict store_status(struct store *s, struct archive_status *ret
 MUST_CHECK enum verdict store_unresolved(struct store *s, int64_t lo, int64_t hi,
                                          int64_t *ret_waiting, int64_t *ret_dead, struct err *e);
 
+/* Ids of mirror segments without their final outcome, ascending, at most `max`. The caller frees
+ * *ret_ids. */
+MUST_CHECK enum verdict store_unresolved_ids(struct store *s, size_t max, int64_t **ret_ids,
+                                             size_t *ret_n, struct err *e);
+
 #endif

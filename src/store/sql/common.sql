@@ -154,14 +154,15 @@ SELECT item_id, 2 FROM ingest_dlq_items WHERE state <> 'resolved' AND item_id BE
 -- Threads ------------------------------------------------------------------------------------
 
 -- name: story_adopt
--- Orphans whose parent lies in a range and knows its story, and everyone below them.
+-- Orphans whose poll or parent lies in a range and knows its story, and everyone below them. The +
+-- takes the column's affinity away, without which SQLite would not use the index there.
 WITH RECURSIVE found (id, story) AS (
-    SELECT c.id, p.story_id FROM items c JOIN items p ON p.id = c.parent
-    WHERE c.story_id IS NULL AND c.parent IS NOT NULL AND c.parent BETWEEN $1 AND $2
-      AND p.story_id IS NOT NULL
+    SELECT c.id, p.story_id FROM items c JOIN items p ON p.id = COALESCE(c.poll, c.parent)
+    WHERE c.story_id IS NULL AND COALESCE(c.poll, c.parent) IS NOT NULL
+      AND COALESCE(c.poll, c.parent) BETWEEN $1 AND $2 AND p.story_id IS NOT NULL
     UNION
-    SELECT c.id, f.story FROM found f JOIN items c ON c.parent = f.id
-    WHERE c.story_id IS NULL AND c.parent IS NOT NULL
+    SELECT c.id, f.story FROM found f JOIN items c ON COALESCE(c.poll, c.parent) = +f.id
+    WHERE c.story_id IS NULL AND COALESCE(c.poll, c.parent) IS NOT NULL
 )
 UPDATE items SET story_id = found.story FROM found WHERE items.id = found.id;
 
@@ -174,7 +175,7 @@ WITH RECURSIVE below (id) AS (
 )
 UPDATE items SET story_id = $2
 WHERE id IN (SELECT id FROM below) AND story_id IS DISTINCT FROM $2
-  AND type NOT IN ('story', 'job', 'poll');
+  AND COALESCE(type, '') NOT IN ('story', 'job', 'poll');
 
 -- Rate limit shared by every process on this database -------------------------------------------
 
@@ -199,6 +200,10 @@ SELECT state, COUNT(*) FROM ingest_exceptions GROUP BY state;
 
 -- name: status_dead_letters
 SELECT COUNT(*) FROM ingest_dlq_items WHERE state = 'dead_letter';
+
+-- name: status_unresolved_ids
+SELECT DISTINCT x.item_id FROM ingest_exceptions x JOIN ingest_segments s USING (segment_id)
+WHERE s.purpose = 'mirror' AND x.state <> 'terminal_missing' ORDER BY x.item_id LIMIT $1;
 
 -- name: status_unresolved_in
 SELECT COUNT(DISTINCT CASE WHEN x.state IN ('pending', 'retry_wait') THEN x.item_id END),

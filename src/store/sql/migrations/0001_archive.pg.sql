@@ -27,7 +27,8 @@ CREATE TABLE items (
     last_fetched_at BIGINT NOT NULL,
     last_changed_at BIGINT NOT NULL
 );
-CREATE INDEX items_orphans ON items (parent) WHERE story_id IS NULL AND parent IS NOT NULL;
+CREATE INDEX items_orphans ON items (COALESCE(poll, parent))
+    WHERE story_id IS NULL AND COALESCE(poll, parent) IS NOT NULL;
 
 CREATE TABLE kids (
     item          BIGINT NOT NULL,

@@ -22,7 +22,8 @@ CREATE TABLE items (
     last_fetched_at INTEGER NOT NULL,
     last_changed_at INTEGER NOT NULL
 );
-CREATE INDEX items_orphans ON items (parent) WHERE story_id IS NULL AND parent IS NOT NULL;
+CREATE INDEX items_orphans ON items (COALESCE(poll, parent))
+    WHERE story_id IS NULL AND COALESCE(poll, parent) IS NOT NULL;
 
 CREATE TABLE kids (
     item          INTEGER NOT NULL,
