@@ -149,7 +149,8 @@ static void start(struct http_client *c, struct transfer *t) {
     if (is_plain(t))
         allow_connections(c, c->o.max_connections);
     c->n_plain += is_plain(t);
-    t->started_ms = clock_mono(c->o.clock);
+    if (t->started_ms < 0) /* not when it goes on after a redirect */
+        t->started_ms = clock_mono(c->o.clock);
     must(curl_multi_add_handle(c->multi, t->easy));
 }
 
@@ -215,27 +216,27 @@ static void count(struct http_client *c, const struct transfer *t) {
         allow_connections(c, c->o.max_connections);
 }
 
-/* Follows or refuses a redirect. True: the transfer runs again, there is no result yet. */
-static bool redirected(struct http_client *c, struct transfer *t, char *ret_refused) {
+/* Whether there is more to do for the same result: a redirect to follow, a dead connection to
+ * replace. ret_refused is filled for a redirect that is not followed. */
+static bool goes_on(struct http_client *c, struct transfer *t, CURLcode code, char *ret_refused) {
+    if (UNLIKELY(code != CURLE_OK))
+        return transfer_restart(t, &c->o, code);
     long status = 0;
     curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
-    ret_refused[0] = '\0';
-    if (LIKELY(!net_status_redirects(status)) ||
-        transfer_redirect(t, &c->o, ret_refused) != REDIRECT_FOLLOW)
-        return false;
-    int64_t started_ms = t->started_ms;
-    start(c, t);
-    t->started_ms = started_ms;
-    return true;
+    return UNLIKELY(net_status_redirects(status)) &&
+           transfer_redirect(t, &c->o, ret_refused) == REDIRECT_FOLLOW;
 }
 
 static bool finish(struct http_client *c, struct transfer *t, CURLcode code, http_done_fn *done,
                    void *ctx) {
-    char refused[TRANSFER_DETAIL] = "";
+    char refused[TRANSFER_DETAIL];
+    refused[0] = '\0'; /* and not 400 bytes for every request */
     stop(c, t);
     count(c, t);
-    if (code == CURLE_OK && redirected(c, t, refused))
+    if (goes_on(c, t, code, refused)) {
+        start(c, t);
         return false;
+    }
     start_waiting(c);
     struct http_result r;
     transfer_result(t, &c->o, code, refused[0] ? refused : NULL, c->detail, &r);

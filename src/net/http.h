@@ -39,7 +39,7 @@ struct http_result {
 };
 
 struct http_counters {
-    int64_t connections; /* opened */
+    int64_t connections; /* opened for the requests that ended */
     int64_t requests;    /* that ended, redirects counted each */
     int64_t http2;       /* of the requests */
 };

@@ -94,9 +94,10 @@ enum verdict transfer_prepare(struct transfer *t, const struct http_options *o, 
         curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, o->timeout_ms);
     strbuf_clear(&t->body);
     t->tag = tag;
+    t->started_ms = -1;
     t->spent_us = 0;
     t->redirects = 0;
-    t->cut_timeout = false;
+    t->cut_timeout = t->restarted = false;
     t->error[0] = '\0';
     return V_OK;
 }
@@ -139,6 +140,20 @@ enum redirect transfer_redirect(struct transfer *t, const struct http_options *o
     set_time_left(t, o);
     strbuf_clear(&t->body);
     return REDIRECT_FOLLOW;
+}
+
+/* libcurl itself repeats a request whose kept connection turns out to be closed, but counts to five
+ * over the whole life of a handle, then fails once and counts anew. */
+bool transfer_restart(struct transfer *t, const struct http_options *o, CURLcode code) {
+    long connects = 0, status = 0;
+    curl_easy_getinfo(t->easy, CURLINFO_NUM_CONNECTS, &connects);
+    curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (t->restarted || connects > 0 || status != 0 || net_classify((int)code, 0) != NET_RESET)
+        return false;
+    t->restarted = true;
+    set_time_left(t, o);
+    strbuf_clear(&t->body);
+    return true;
 }
 
 /* Details end up in logs and in a database: one printable line, whatever the server sent. */

@@ -22,12 +22,12 @@ struct transfer {
     CURLU *url; /* what the handle will fetch next */
     void *tag;
     struct strbuf body;
-    int64_t started_ms; /* of the client's clock */
+    int64_t started_ms; /* by the client's clock; -1 until it is */
     int64_t spent_us;   /* by the redirects before this request, as libcurl measured */
     int redirects;
     unsigned flags;     /* enum url_flags the handle is set up for */
     unsigned origin_id; /* of what is in `url`, when that is origin and path alone; or 0 */
-    bool cut_timeout;
+    bool cut_timeout, restarted;
     char error[CURL_ERROR_SIZE];
 };
 
@@ -47,6 +47,9 @@ void transfer_rest(struct transfer *t);
  * `why` says what is wrong with the target. */
 enum redirect transfer_redirect(struct transfer *t, const struct http_options *o,
                                 char why[TRANSFER_DETAIL]);
+/* After a failure. True: it was the connection that had died of old age, and the handle is ready to
+ * be started again, which happens once. */
+bool transfer_restart(struct transfer *t, const struct http_options *o, CURLcode code);
 /* `refused` is the text of a refused redirect or NULL; `detail` is where the sentence is put when
  * there is one to make. */
 void transfer_result(struct transfer *t, const struct http_options *o, CURLcode code,

@@ -31,26 +31,26 @@ static bool is_loopback(const char *host) {
            strcmp(host, "[::1]") == 0;
 }
 
-/* Length of "scheme://authority", or 0. What follows it cannot change the flags. */
+/* Length of "scheme://authority", or 0 when it is not of that form: libcurl would also guess at
+ * "http:/host" and "http:///host". What follows the origin cannot change the flags. */
 static size_t origin_length(const char *url) {
-    const char *host = strstr(url, "://");
-    if (!host)
-        return 0;
-    host += 3;
-    return (size_t)(host - url) + strcspn(host, "/?#");
+    size_t scheme = strncasecmp(url, "http://", 7) == 0    ? 7
+                    : strncasecmp(url, "https://", 8) == 0 ? 8
+                                                           : 0;
+    size_t authority = scheme ? strcspn(url + scheme, "/?#") : 0;
+    return authority ? scheme + authority : 0;
 }
 
 static enum verdict parse_flags(const char *url, unsigned *ret_flags, struct err *e) {
+    if (!origin_length(url))
+        return err_set(e, V_INVALID, "http", 0, "only http:// and https:// are fetched: \"%.8s\"",
+                       url);
     URL_HANDLE u = curl_url();
     CURLUcode code = curl_url_set(u, CURLUPART_URL, url, 0);
-    if (code)
+    URL_PART host = code ? NULL : part_of(u, CURLUPART_HOST);
+    if (!host)
         return err_set(e, V_INVALID, "http", (int)code, "not a URL: %s", curl_url_strerror(code));
-    URL_PART scheme = part_of(u, CURLUPART_SCHEME);
-    URL_PART host = part_of(u, CURLUPART_HOST);
-    bool https = scheme && strcmp(scheme, "https") == 0;
-    if (!host || !scheme || (!https && strcmp(scheme, "http") != 0))
-        return err_set(e, V_INVALID, "http", 0, "only http and https are fetched, not \"%.20s\"",
-                       scheme ? scheme : "");
+    bool https = url[4] == 's' || url[4] == 'S';
     *ret_flags = (https ? URL_HTTPS : 0u) | (is_loopback(host) ? URL_LOOPBACK : 0u);
     return V_OK;
 }
@@ -72,8 +72,8 @@ static bool is_plain_path(const char *rest) {
 
 static void remember(struct url_cache *cache, const char *url, unsigned flags) {
     size_t n = origin_length(url);
-    if (n == 0 || n > sizeof cache->origin)
-        n = 0;
+    if (n > sizeof cache->origin)
+        n = 0; /* such a one is parsed each time */
     memcpy(cache->origin, url, n);
     cache->n = n;
     cache->flags = flags;
