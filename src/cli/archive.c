@@ -5,6 +5,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <unistd.h>
+
+#define STOP_SECONDS 5
 
 int archive_open(const struct settings *s, enum schema_rule rule, struct store **ret) {
     const struct store_options options = {
@@ -32,6 +35,16 @@ static volatile sig_atomic_t received;
 static void on_signal(int number) {
     received = number;
     stop_raise(raised_by_signal);
+    alarm(STOP_SECONDS);
+}
+
+/* A database that takes a question and never answers keeps its thread from hearing of the stop. The
+ * process ends all the same: what was stored is safe, and the leases of the dead are free. */
+static void on_overtime(int number UNUSED) {
+    static const char words[] = "tain: the database hangs; stopped without it. Nothing that was "
+                                "stored is lost, the same command goes on.\n";
+    ssize_t told UNUSED = write(STDERR_FILENO, words, sizeof words - 1);
+    _exit(received == SIGTERM ? EXIT_SIGTERM : EXIT_SIGINT);
 }
 
 void signals_to(struct stop_token *stop) {
@@ -40,6 +53,7 @@ void signals_to(struct stop_token *stop) {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    signal(SIGALRM, on_overtime);
     signal(SIGPIPE, SIG_IGN);
 }
 

@@ -166,7 +166,10 @@ static enum verdict set_up_session(struct pg_db *p, struct err *e) {
     memset(p->prepared, 0, (size_t)p->head.catalog->n * sizeof *p->prepared);
     char *quoted = PQescapeIdentifier(p->conn, p->schema, strlen(p->schema));
     char sql[256];
-    snprintf(sql, sizeof sql, "SET search_path TO %s, pg_catalog; SET jit TO off",
+    /* A process that sleeps within a transaction must not keep its locks from its peers. */
+    snprintf(sql, sizeof sql,
+             "SET search_path TO %s, pg_catalog; SET jit TO off;"
+             "SET idle_in_transaction_session_timeout TO '10s'",
              quoted ? quoted : "tain");
     PQfreemem(quoted);
     return pg_script(&p->head, sql, e);

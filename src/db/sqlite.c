@@ -1,9 +1,11 @@
 #include "db/db_int.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BUSY_WAIT_MS 10000
 
@@ -189,6 +191,9 @@ enum verdict sqlite_open(const struct db_options *o, const char *path, struct db
     enum verdict v = V_OK;
     if (sqlite3_open_v2(path, &s->handle, flags, NULL) != SQLITE_OK)
         v = failed(s, e);
+    /* The library would blame the files beside it, which a read-only place cannot hold. */
+    if (v == V_OK && access(path, W_OK) != 0 && errno != ENOENT)
+        v = err_set(e, V_FATAL, "sqlite", errno, "it cannot be written: %s", strerror(errno));
     if (v == V_OK)
         v = configure(s, o, e);
     if (v != V_OK) {

@@ -37,16 +37,21 @@ static void wait_for(struct ingest *g, struct fetch *f, int64_t wait_ms) {
     heap_push(&g->waiting, f);
 }
 
-/* Attempts of the ids in the window were the upstream's fault. */
+static void refund_one(struct fetch *f, int64_t id) {
+    if (f->id == id && f->attempts > 0)
+        f->attempts--;
+}
+
+/* Attempts of the ids in the window were the upstream's fault, also of those that are on their way
+ * once more. */
 static void refund(struct ingest *g) {
     for (int i = 0; i < g->health.n; i++) {
         if (g->health.ring[i].cls != g->health.ill_class)
             continue;
-        for (size_t k = 0; k < g->waiting.n; k++) {
-            struct fetch *f = g->waiting.at[k];
-            if (f->id == g->health.ring[i].id && f->attempts > 0)
-                f->attempts--;
-        }
+        for (size_t k = 0; k < g->waiting.n; k++)
+            refund_one(g->waiting.at[k], g->health.ring[i].id);
+        for (struct fetch *f = g->oldest; f; f = f->next)
+            refund_one(f, g->health.ring[i].id);
     }
 }
 

@@ -158,8 +158,9 @@ static void consider_end(struct ingest *g, const struct window_work *w) {
     g->next_claim_mono = now + POLL_PEERS_MS;
     if (g->n_open || w->pending || w->unfinished)
         return;
-    bool retry_soon =
-        w->failure_due_ms >= 0 && w->failure_due_ms <= g->o.retry.backoff.max_ms + g->o.wait_ms;
+    const struct backoff *b = &g->o.retry.backoff;
+    int64_t longest = b->max_ms + b->jitter_ms + g->o.wait_ms;
+    bool retry_soon = w->failure_due_ms >= 0 && w->failure_due_ms <= longest;
     bool ladder_soon =
         w->ladder_due_ms >= 0 && g->o.wait_ms > 0 && w->ladder_due_ms <= g->o.wait_ms;
     if (!retry_soon && !ladder_soon)

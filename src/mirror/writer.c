@@ -17,7 +17,8 @@
 struct writer {
     struct writer_options o;
     struct rng rng;
-    bool broken; /* a batch could not be written: later ones must not move their cursors over it */
+    /* A batch could not be written: later ones must not move their cursors over it. V_OK: none. */
+    enum verdict broken;
     struct err why;
     int64_t next_plan, next_clock, next_status;
     _Atomic int64_t covered, down_since;
@@ -99,9 +100,9 @@ static enum verdict claim(struct writer *w, struct job *j) {
 }
 
 static enum verdict apply(struct writer *w, struct job *j) {
-    if (w->broken) {
+    if (w->broken != V_OK) {
         j->err = w->why;
-        return V_FATAL;
+        return w->broken;
     }
     int64_t before = clock_mono(w->o.clock);
     enum verdict v = store_apply(w->o.store, j->batch, &j->stats, &j->err);
@@ -173,10 +174,12 @@ static void answer(struct writer *w, struct job *j) {
             break;
         }
     }
-    if (j->verdict == V_OK && tries)
+    bool answered = j->verdict == V_OK || j->verdict == V_NOT_FOUND || j->verdict == V_CONFLICT;
+    if (answered && tries)
         recovered(w, tries);
-    if (j->kind == JOB_BATCH && j->verdict != V_OK && j->verdict != V_CONFLICT && !w->broken) {
-        w->broken = true;
+    if (j->kind == JOB_BATCH && j->verdict != V_OK && j->verdict != V_CONFLICT &&
+        w->broken == V_OK) {
+        w->broken = j->verdict;
         w->why = j->err;
         if (j->verdict == V_FATAL)
             store_note_failure(w->o.store, j->batch, &j->err);
@@ -186,8 +189,19 @@ static void answer(struct writer *w, struct job *j) {
 }
 
 enum verdict writer_prepare(struct writer *w, struct err *e) {
-    enum verdict v = sample_clock(w, e);
-    return v == V_OK ? plan_now(w, e) : v;
+    for (int tries = 0;;) {
+        enum verdict v = sample_clock(w, e);
+        if (v == V_OK)
+            v = plan_now(w, e);
+        if (v == V_OK && tries)
+            recovered(w, tries);
+        if (v == V_RETRY)
+            v = get_over_it(w, ++tries, e); /* a peer that starts too may be in the way */
+        else
+            return v;
+        if (v != V_OK)
+            return v;
+    }
 }
 
 /* What is due by the clock. Trouble here is met again, and handled, by the next job. */

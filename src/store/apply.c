@@ -34,6 +34,18 @@ bool apply_is_dense(const struct apply *a) {
     return a->hi - a->lo < 8 * (int64_t)a->n + 64;
 }
 
+/* An error's words may be cut in the middle of a character, or be no text at all. */
+static struct str clean(struct arena *a, struct str s) {
+    struct str copy = arena_str(a, s);
+    char *p = (char *)copy.p;
+    for (size_t i = 0, len; i < copy.n; i += len ? len : 1) {
+        len = utf8_len((const unsigned char *)p + i, copy.n - i);
+        if (len == 0 || p[i] == '\0')
+            p[i] = '?';
+    }
+    return copy;
+}
+
 static void make_works(struct apply *a) {
     struct batch *b = a->b;
     a->n = b->n_items;
@@ -46,8 +58,10 @@ static void make_works(struct apply *a) {
     qsort(a->works, a->n, sizeof *a->works, by_id);
     a->n_exceptions = b->n_exceptions;
     a->exceptions = arena_alloc(&a->s->scratch, (a->n_exceptions + 1) * sizeof *a->exceptions);
-    for (size_t i = 0; i < a->n_exceptions; i++)
+    for (size_t i = 0; i < a->n_exceptions; i++) {
         a->exceptions[i] = b->exceptions[i];
+        a->exceptions[i].error = clean(&a->s->scratch, b->exceptions[i].error);
+    }
     if (a->n) {
         a->lo = a->works[0].item->id;
         a->hi = a->works[a->n - 1].item->id;

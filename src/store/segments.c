@@ -145,6 +145,10 @@ enum verdict store_reclaim(struct store *s, struct err *e) {
         v = db_run(s->db, SQL_SEGMENTS_SETTLE, DB_NO_VALS, NULL, NULL, e);
     if (v == V_OK)
         v = db_run(s->db, SQL_SEGMENTS_WAKE_DUE, DB_NO_VALS, NULL, NULL, e);
+    if (v == V_OK)
+        v = db_run(s->db, SQL_SEGMENTS_SWEEP_EXCEPTIONS, DB_NO_VALS, NULL, NULL, e);
+    if (v == V_OK)
+        v = db_run(s->db, SQL_SEGMENTS_SWEEP, DB_NO_VALS, NULL, NULL, e);
     return store_end(s, v, e);
 }
 

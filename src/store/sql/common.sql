@@ -106,6 +106,15 @@ WHERE status IN ('retry_wait', 'dead_letter') AND scan_cursor_id = end_id
                            WHERE x.segment_id = ingest_segments.segment_id
                              AND x.state <> 'terminal_missing');
 
+-- name: segments_sweep_exceptions
+DELETE FROM ingest_exceptions
+WHERE segment_id IN (SELECT segment_id FROM ingest_segments
+                     WHERE purpose <> 'mirror' AND status = 'done');
+
+-- name: segments_sweep
+-- What is not the mirror itself leaves no trace when it is done.
+DELETE FROM ingest_segments WHERE purpose <> 'mirror' AND status = 'done';
+
 -- name: segments_pending_count
 SELECT COUNT(*) FROM ingest_segments
 WHERE status = 'pending' AND end_id >= $1 AND start_id <= $2;
@@ -184,9 +193,10 @@ INSERT INTO providers (name) VALUES ($1) ON CONFLICT (name) DO NOTHING;
 
 -- name: provider_reserve
 -- GCRA: $2 turns, $3 microseconds apart. Answers the new tat and the database's time. A tat more
--- than a minute ahead is a wrong clock, not a queue.
+-- than a minute and a hundred such leases ahead is a wrong clock, not a queue.
 UPDATE providers SET tat_us = $2 * $3 + CASE
-    WHEN tat_us BETWEEN tain_now_ms() * 1000 AND (tain_now_ms() + 60000) * 1000 THEN tat_us
+    WHEN tat_us BETWEEN tain_now_ms() * 1000
+                    AND (tain_now_ms() + 60000) * 1000 + 100 * $2 * $3 THEN tat_us
     ELSE tain_now_ms() * 1000 END
 WHERE name = $1 RETURNING tat_us, tain_now_ms();
 

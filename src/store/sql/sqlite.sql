@@ -4,7 +4,9 @@ SELECT 1;
 
 -- name: segment_add
 INSERT INTO ingest_segments (start_id, end_id, purpose, scan_cursor_id)
-VALUES ($1, $2, $3, $1 - 1);
+SELECT $1, $2, $3, $1 - 1
+WHERE $3 <> 'mirror' OR NOT EXISTS (SELECT 1 FROM ingest_segments
+                                    WHERE purpose = 'mirror' AND start_id <= $2 AND end_id >= $1);
 
 -- name: segment_claim
 UPDATE ingest_segments

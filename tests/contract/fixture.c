@@ -1,0 +1,158 @@
+#include "fixture.h"
+
+#include "fixture_raw.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum db_kind fix_kind;
+
+static void place(struct fix *f) {
+    static int count;
+    count++;
+    if (fix_kind == DB_SQLITE) {
+        strcpy(f->dir, "/tmp/tain-contract-XXXXXX");
+        assert_non_null(mkdtemp(f->dir));
+        snprintf(f->uri, sizeof f->uri, "sqlite:%s/t.db", f->dir);
+        strcpy(f->schema, "tain");
+        return;
+    }
+    snprintf(f->uri, sizeof f->uri, "%s", getenv("TAIN_TEST_PG"));
+    snprintf(f->schema, sizeof f->schema, "contract_%d_%d", (int)getpid(), count);
+}
+
+int fix_setup_bare(void **state) {
+    struct fix *f = xcalloc(1, sizeof *f);
+    *state = f;
+    place(f);
+    clock_manual_init(&f->clock, 1000, T0);
+    f->revisions = REVISIONS_CONTENT;
+    arena_init(&f->arena);
+    f->raw = raw_open(fix_kind, f->uri, f->schema);
+    return 0;
+}
+
+int fix_setup(void **state) {
+    fix_setup_bare(state);
+    struct fix *f = *state;
+    f->s = fix_open(f);
+    return 0;
+}
+
+int fix_teardown(void **state) {
+    struct fix *f = *state;
+    fault_setup(NULL);
+    for (int i = 0; i < f->n_stores; i++)
+        store_close(f->all[i]);
+    if (fix_kind == DB_POSTGRES)
+        x(f, "DROP SCHEMA IF EXISTS \"%s\" CASCADE", f->schema);
+    raw_close(f->raw);
+    static const char *const files[] = {"t.db", "t.db-wal", "t.db-shm"};
+    for (size_t i = 0; i < ARRAY_LEN(files) && f->dir[0]; i++) {
+        char path[200];
+        snprintf(path, sizeof path, "%s/%s", f->dir, files[i]);
+        unlink(path);
+    }
+    if (f->dir[0])
+        rmdir(f->dir);
+    arena_release(&f->arena);
+    free(f);
+    return 0;
+}
+
+struct store_options fix_options(struct fix *f) {
+    return (struct store_options){.uri = f->uri,
+                                  .schema = f->schema,
+                                  .clock = &f->clock,
+                                  .revisions = f->revisions,
+                                  .schema_rule = SCHEMA_MIGRATE};
+}
+
+static void tell_now(struct fix *f, struct store *s) {
+    struct err e;
+    char sql[80];
+    snprintf(sql, sizeof sql, "SET tain.now_ms = '%lld'", (long long)clock_real(&f->clock));
+    if (fix_kind == DB_POSTGRES)
+        assert_ok(db_script(s->db, sql, &e));
+}
+
+struct store *fix_open(struct fix *f) {
+    struct store_options o = fix_options(f);
+    struct store *s;
+    struct err e;
+    assert_in_range(f->n_stores, 0, MAX_STORES - 1);
+    assert_ok(store_open(&o, &s, &e));
+    tell_now(f, s);
+    return f->all[f->n_stores++] = s;
+}
+
+void fix_advance(struct fix *f, int64_t ms) {
+    clock_advance(&f->clock, ms);
+    for (int i = 0; i < f->n_stores; i++)
+        tell_now(f, f->all[i]);
+}
+
+void fix_set_now(struct fix *f, int64_t now_ms) {
+    fix_advance(f, now_ms - clock_real(&f->clock));
+}
+
+void fix_real_time(struct fix *f UNUSED, struct store *s) {
+    struct err e;
+    if (fix_kind == DB_POSTGRES)
+        assert_ok(db_script(s->db, "SET tain.now_ms = ''", &e));
+}
+
+PRINTF_LIKE(3, 0)
+static const char *ask(struct fix *f, bool rows, const char *fmt, va_list ap) {
+    char sql[4096];
+    CLEANUP(strbuf_release) struct strbuf out;
+    strbuf_init(&out, (size_t)64 << 20);
+    vsnprintf(sql, sizeof sql, fmt, ap);
+    if (!raw_run(f->raw, sql, rows ? &out : NULL))
+        fail_msg("%s: %s", sql, raw_error(f->raw));
+    return arena_strdup(&f->arena, out.p ? out.p : "");
+}
+
+const char *q(struct fix *f, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = ask(f, true, fmt, ap);
+    va_end(ap);
+    return text;
+}
+
+int64_t qi(struct fix *f, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = ask(f, true, fmt, ap);
+    va_end(ap);
+    int64_t v;
+    if (!str_to_i64(str_of(text), &v))
+        fail_msg("%s gave '%s', not a number", fmt, text);
+    return v;
+}
+
+void x(struct fix *f, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    ask(f, false, fmt, ap);
+    va_end(ap);
+}
+
+const char *dump(struct fix *f) {
+    static const char *const tables[] = {"items",
+                                         "kids",
+                                         "item_revisions",
+                                         "ingest_segments",
+                                         "ingest_exceptions",
+                                         "ingest_dlq_items",
+                                         "updater_state",
+                                         "providers"};
+    CLEANUP(strbuf_release) struct strbuf all;
+    strbuf_init(&all, (size_t)64 << 20);
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+        strbuf_addf(&all, "%s: %s\n", tables[i], q(f, "SELECT * FROM %s ORDER BY 1, 2", tables[i]));
+    return arena_strdup(&f->arena, all.p);
+}

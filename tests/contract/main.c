@@ -1,0 +1,32 @@
+/* The contract of the store, as a suite that runs on either database:
+ *   contract sqlite | contract postgres [FILTER]
+ * PostgreSQL is found through TAIN_TEST_PG; tests/support/with_postgres.py provides it. */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv) {
+    const char *kind = argc > 1 ? argv[1] : "";
+    if (strcmp(kind, "sqlite") != 0 && strcmp(kind, "postgres") != 0) {
+        fprintf(stderr, "usage: contract sqlite|postgres [FILTER]\n");
+        return 2;
+    }
+    fix_kind = strcmp(kind, "postgres") == 0 ? DB_POSTGRES : DB_SQLITE;
+    if (fix_kind == DB_POSTGRES && !getenv("TAIN_TEST_PG")) {
+        fprintf(stderr, "contract: TAIN_TEST_PG names no server\n");
+        return 2;
+    }
+    if (argc > 2)
+        cmocka_set_test_filter(argv[2]);
+    static int (*const groups[])(void) = {
+        apply_tests, change_tests, exception_tests, segment_tests, lease_tests,
+        claim_tests, story_tests,  migrate_tests,   limit_tests,   fault_tests,
+        state_tests, plan_tests,   status_tests,
+    };
+    int failed = 0;
+    for (size_t i = 0; i < ARRAY_LEN(groups); i++)
+        failed += groups[i]();
+    return failed ? 1 : 0;
+}

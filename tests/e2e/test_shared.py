@@ -1,0 +1,171 @@
+"""Several processes on one PostgreSQL share the work and the rate; one that dies, sleeps or loses
+its connection costs time and nothing else."""
+
+import signal
+import time
+import unittest
+
+from lib import E2E, EXIT_DONE, OnPostgres, wait_until
+
+LAST = 4000
+# An upstream slow enough for a process to be met in the middle of its work.
+SLOW = 'items:delay=20'
+SMALL = ('--end-id', LAST, '--segment-width', 100, '--batch-size', 50, '--concurrency', 16)
+
+
+class Shared(OnPostgres, E2E):
+    def run_many(self, n, archive, demo, *arguments):
+        runs = [self.start_catchup(archive, demo, *arguments) for _ in range(n)]
+        results = [run.wait(90) for run in runs]
+        for result in results:
+            self.assertEqual(result.code, EXIT_DONE, result)
+        return [result.report for result in results]
+
+    def test_two_processes(self):
+        self.share(2)
+
+    def test_four_processes(self):
+        self.share(4)
+
+    def share(self, n):
+        demo, archive = self.demo(SLOW), self.archive()
+        reports = self.run_many(n, archive, demo, *SMALL)
+        stats = demo.stats()
+        self.assertEqual((stats['distinct_ids'], stats['repeated_ids']), (LAST, 0))
+        self.assertEqual(sum(r['fetched'] for r in reports), LAST)
+        self.assertTrue(all(r['stored'] > LAST / n / 4 for r in reports),
+                        [r['stored'] for r in reports])
+        self.assert_complete(archive, demo, 1, LAST)
+
+    def test_rate_holds_for_all_together(self):
+        demo, archive = self.demo(), self.archive()
+        reports = self.run_many(3, archive, demo, '--end-id', 900, '--segment-width', 100, '--rps',
+                                200)
+        stats = demo.stats()
+        self.assertLessEqual(stats['peak_per_second'], 200 * 1.15)
+        self.assertEqual(stats['repeated_ids'], 0)
+        longest = max(r['duration_ms'] for r in reports)
+        self.assertGreater(longest, 900 / 200 * 1000 * 0.85)
+        self.assertLess(longest, 900 / 200 * 1000 * 2, 'turns are lost')
+        self.assert_complete(archive, demo, 1, 900)
+
+    def test_rate_is_kept_by_one(self):
+        demo, archive = self.demo(), self.archive()
+        self.run_many(1, archive, demo, '--end-id', 800, '--rps', 300)
+        self.assertLessEqual(demo.stats()['peak_per_second'], 300 * 1.15)
+
+    # A process that fails its peers
+
+    def held(self, archive, at_least=1):
+        """The segments in progress that are partly written, when there are enough of them."""
+        look = self.look(archive)
+        held = [s for s in look.segments if s['status'] == 'in_progress'] if look else []
+        return held if len(held) >= at_least and len(look.ids) > 100 else None
+
+    def begin(self, archive, demo, *arguments):
+        run = self.start_catchup(archive, demo, *SMALL, *arguments)
+        wait_until(lambda: self.held(archive), what='held segments')
+        return run
+
+    def test_killed_process(self):
+        demo, archive = self.demo(SLOW), self.archive()
+        victim = self.begin(archive, demo)
+        heir = self.start_catchup(archive, demo, *SMALL)
+        wait_until(lambda: len({s['holder'] for s in self.held(archive) or []}) == 2,
+                   what='both at work')
+        victim.kill()
+        self.assert_invariants(archive)
+        killed = time.monotonic()
+        result = heir.wait(60)
+        self.assertEqual(result.code, EXIT_DONE, result)
+        self.assertLess(time.monotonic() - killed, 20, 'the lease of the dead was waited for')
+        self.assert_complete(archive, demo, 1, LAST)
+
+    def test_sleeping_process(self):
+        demo, archive = self.demo(SLOW), self.archive()
+        sleeper = self.begin(archive, demo, '--lease', '2s')
+        self.fall_asleep(archive, sleeper, lambda state: state == 'idle')
+        tokens = {s['segment_id']: s['token'] for s in self.held(archive)}
+        self.assertTrue(tokens)
+        self.heir_finishes(archive, demo, sleeper)
+
+    def test_sleeping_in_a_transaction(self):
+        """Its locks must not outlive its lease for long."""
+        demo, archive = self.demo(SLOW), self.archive()
+        sleeper = self.begin(archive, demo, '--lease', '2s')
+        self.fall_asleep(archive, sleeper, lambda state: state.startswith('idle in transaction'))
+        self.heir_finishes(archive, demo, sleeper)
+
+    def fall_asleep(self, archive, run, wanted):
+        """Stops the process while its session is in the wanted state."""
+        def asleep():
+            run.signal(signal.SIGSTOP)
+            for _ in range(3):  # until the server has done what was asked of it
+                states = [row[0] for row in archive.rows(
+                    "SELECT state FROM pg_stat_activity WHERE application_name = 'tain' AND "
+                    "datname = current_database()")]
+                if states != ['active']:
+                    break
+            if len(states) == 1 and wanted(states[0]) and self.held(archive):
+                return True
+            run.signal(signal.SIGCONT)
+            return False
+        wait_until(asleep, 20, 'the state of its session')
+
+    def heir_finishes(self, archive, demo, sleeper):
+        result = self.start_catchup(archive, demo, *SMALL, '--lease', '2s').wait(60)
+        self.assertEqual(result.code, EXIT_DONE, result)
+        self.assertGreater(result.report['duration_ms'], 1000)
+        self.assert_complete(archive, demo, 1, LAST)
+        stamps = archive.rows('SELECT id, last_fetched_at FROM items ORDER BY id')
+        sleeper.signal(signal.SIGCONT)
+        late = sleeper.wait(30)
+        self.assertEqual(late.code, EXIT_DONE, late)
+        self.assertEqual(archive.rows('SELECT id, last_fetched_at FROM items ORDER BY id'), stamps,
+                         'a zombie wrote')
+        self.assertEqual(late.report['stored'] + result.report['stored'], len(stamps))
+        self.assert_complete(archive, demo, 1, LAST)
+
+
+class Database(OnPostgres, E2E):
+    """The database goes away and comes back."""
+
+    def trouble(self, make, times=1, at_once=1):
+        demo, archive = self.demo(SLOW), self.archive()
+        runs = [self.start_catchup(archive, demo, *SMALL) for _ in range(at_once)]
+        for n in range(times):
+            share = LAST * (n + 1) / (times + 2)
+            wait_until(lambda: demo.stats()['requests']['item'] > share, what='progress')
+            self.assertTrue(any(run.running() for run in runs))
+            make(archive)
+        for run in runs:
+            result = run.wait(60)
+            self.assertEqual(result.code, EXIT_DONE, result)
+        self.assert_complete(archive, demo, 1, LAST)
+        return demo
+
+    def test_fast_restart(self):
+        self.trouble(lambda archive: self.server.restart(), at_once=2)
+
+    def test_crash_of_the_server(self):
+        def crash(archive):
+            self.server.crash()
+            self.server.start()
+        self.trouble(crash, times=2)
+
+    def test_away_for_a_while(self):
+        def leave(archive):
+            self.server.stop()
+            time.sleep(2)
+            self.server.start()
+        self.trouble(leave)
+
+    def test_terminated_backends(self):
+        def terminate(archive):
+            archive.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                            "WHERE application_name = 'tain'")
+        self.trouble(terminate, times=6, at_once=2)
+
+
+if __name__ == '__main__':
+    unittest.main()

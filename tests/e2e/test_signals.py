@@ -1,0 +1,183 @@
+"""A stop is orderly and quick: within five seconds the leases are given back, the exit code names
+the signal, and the command that goes on is printed, whatever is stuck at the time."""
+
+import os
+import shlex
+import signal
+import time
+import unittest
+
+from lib import E2E, EXIT_DONE, OnPostgres, OnSqlite, wait_until
+
+LAST = 2500
+LIMIT = 5.5  # seconds; the promise is five, the rest is this test's
+SMALL = ('--end-id', LAST, '--segment-width', 200, '--batch-size', 50, '--concurrency', 16)
+
+
+class Stopping:
+    def begin(self, archive, demo, *arguments):
+        run = self.start_catchup(archive, demo, *SMALL, *arguments)
+        wait_until(lambda: archive.snapshot() and len(self.look(archive).ids) > 100,
+                   what='a run in the middle of its work')
+        return run
+
+    def stop(self, run, number, code, limit=LIMIT):
+        run.signal(number)
+        began = time.monotonic()
+        result = run.wait(30)
+        self.assertEqual(result.code, code, result)
+        self.assertLess(time.monotonic() - began, limit, result)
+        return result
+
+    def assert_released(self, archive):
+        look = self.assert_invariants(archive)
+        self.assertEqual([s for s in look.segments if s['status'] == 'in_progress'], [])
+        return look
+
+    def resume(self, archive, demo, command):
+        words = shlex.split(command)
+        self.assertEqual(words[:2], ['tain', 'catchup'])
+        demo.faults()
+        done = self.run_tain(*words[1:])
+        self.assertEqual(done.code, EXIT_DONE, done)
+        self.assert_complete(archive, demo, 1, LAST)
+
+    def test_sigint(self):
+        demo, archive = self.demo('items:delay=20'), self.archive()
+        result = self.stop(self.begin(archive, demo), signal.SIGINT, 130)
+        report = result.report
+        self.assertTrue(report['stopped'])
+        look = self.assert_released(archive)
+        self.assertLess(len(look.ids), LAST)
+        self.assertEqual(report['stored'], len(look.ids), 'what it says is what there is')
+        demo.reset_stats()
+        self.resume(archive, demo, report['resume_command'])
+        self.assertEqual(demo.stats()['distinct_ids'], LAST - len(look.ids) - sum(
+            1 for x in look.exceptions if x['state'] == 'terminal_missing'))
+
+    def test_sigterm_in_words(self):
+        demo, archive = self.demo('items:delay=20'), self.archive()
+        run = self.begin(archive, demo, '--no-json')
+        result = self.stop(run, signal.SIGTERM, 143)
+        self.assert_released(archive)
+        line, = (li for li in result.err.splitlines() if 'To go on: ' in li)
+        self.resume(archive, demo, line.split('To go on: ')[1])
+
+    def test_while_the_upstream_hangs(self):
+        demo, archive = self.demo('items:delay=20'), self.archive()
+        run = self.begin(archive, demo)
+        demo.signal(signal.SIGSTOP)
+        wait_until(lambda: self.settled(archive), what='a run with nothing but open requests')
+        self.stop(run, signal.SIGTERM, 143)
+        self.assert_released(archive)
+        demo.signal(signal.SIGCONT)
+        demo.faults()
+        self.catchup(archive, demo, *SMALL)
+        self.assert_complete(archive, demo, 1, LAST)
+
+    def settled(self, archive):
+        """No more is stored for a while."""
+        before = len(self.look(archive).ids)
+        time.sleep(0.2)
+        return len(self.look(archive).ids) == before
+
+
+class SqliteStopping(Stopping, OnSqlite, E2E):
+    def test_before_maxitem(self):
+        demo, archive = self.demo(), self.archive()
+        demo.signal(signal.SIGSTOP)
+        run = self.start_catchup(archive, demo, *SMALL)
+        wait_until(lambda: archive.snapshot(), what='the tables')
+        self.stop(run, signal.SIGINT, 130)
+
+    def test_while_waiting_for_a_ladder(self):
+        demo, archive = self.demo('id=50:null', maxitem=100), self.archive()
+        run = self.start_catchup(archive, demo, '--wait', '10m')
+        wait_until(lambda: archive.snapshot() and self.look(archive).exceptions, what='a null')
+        self.stop(run, signal.SIGINT, 130, limit=2)
+        self.assertEqual([x['state'] for x in self.assert_released(archive).exceptions],
+                         ['retry_wait'])
+
+    def test_while_the_upstream_is_ill(self):
+        demo, archive = self.demo('all:status=503:after=400'), self.archive()
+        run = self.start_catchup(archive, demo, *SMALL)
+        wait_until(lambda: 'upstream is ill' in run.so_far(), what='the diagnosis')
+        self.stop(run, signal.SIGTERM, 143)
+        self.assert_released(archive)
+        demo.faults()
+        self.catchup(archive, demo, *SMALL)
+        self.assert_complete(archive, demo, 1, LAST)
+
+    def test_a_second_signal_does_not_wait(self):
+        demo, archive = self.demo('items:delay=20'), self.archive()
+        run = self.begin(archive, demo)
+        demo.signal(signal.SIGSTOP)
+        run.signal(signal.SIGINT)
+        wait_until(lambda: not self.caught(run.pid, signal.SIGINT), what='the first to be taken')
+        run.signal(signal.SIGINT)
+        self.assertEqual(run.wait(2).code, -signal.SIGINT)
+        demo.signal(signal.SIGCONT)
+        demo.faults()
+        self.catchup(archive, demo, *SMALL)
+        self.assert_complete(archive, demo, 1, LAST)
+
+    @staticmethod
+    def caught(pid, number):
+        with open(f'/proc/{pid}/status', encoding='ascii') as status:
+            mask = next(li for li in status if li.startswith('SigCgt:'))
+        return int(mask.split()[1], 16) >> (number - 1) & 1
+
+
+class PostgresStopping(Stopping, OnPostgres, E2E):
+    def test_while_the_database_is_down(self):
+        demo, archive = self.demo('items:delay=20'), self.archive()
+        run = self.begin(archive, demo)
+        self.server.stop()
+        try:
+            wait_until(lambda: 'database does not answer' in run.so_far(), what='the complaint')
+            self.stop(run, signal.SIGTERM, 143)
+        finally:
+            self.server.start()
+        # the holder is no more, so what it could not give back is taken at once
+        demo.faults()
+        began = time.monotonic()
+        self.catchup(archive, demo, *SMALL)
+        self.assertLess(time.monotonic() - began, 20)
+        self.assert_complete(archive, demo, 1, LAST)
+
+    def test_while_the_database_hangs(self):
+        demo, archive = self.demo('items:delay=20'), self.archive()
+        run = self.begin(archive, demo)
+        frozen = self.freeze()
+        try:
+            result = self.stop(run, signal.SIGTERM, 143)
+            self.assertIn('database hangs', result.err)
+        finally:
+            for pid in frozen:
+                os.kill(pid, signal.SIGCONT)
+        demo.faults()
+        self.catchup(archive, demo, *SMALL)
+        self.assert_complete(archive, demo, 1, LAST)
+
+    def freeze(self):
+        """The server of this suite and every process of it."""
+        server = self.server.server.pid
+        children = []
+        for name in os.listdir('/proc'):
+            if not name.isdigit():
+                continue
+            try:
+                with open(f'/proc/{name}/stat', encoding='utf-8', errors='replace') as stat:
+                    parent = int(stat.read().rsplit(')', 1)[1].split()[1])
+            except OSError:
+                continue  # gone meanwhile
+            if parent == server:
+                children.append(int(name))
+        frozen = [server, *children]
+        for pid in frozen:
+            os.kill(pid, signal.SIGSTOP)
+        return frozen
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,53 @@
+#include "rows.h"
+
+#include "db/db_int.h"
+
+static const struct row {
+    const char *name, *state;
+    enum verdict v;
+} rows[] = {
+    {"no answer at all", NULL, V_RETRY},
+    {"an empty state", "", V_RETRY},
+    {"08000 connection exception", "08000", V_RETRY},
+    {"08006 connection failure", "08006", V_RETRY},
+    {"08P01 protocol violation", "08P01", V_RETRY},
+    {"40001 serialization failure", "40001", V_RETRY},
+    {"40P01 deadlock", "40P01", V_RETRY},
+    {"55P03 lock not available", "55P03", V_RETRY},
+    {"53300 too many connections", "53300", V_RETRY},
+    {"53200 out of memory", "53200", V_RETRY},
+    {"57014 cancelled", "57014", V_RETRY},
+    {"57P01 admin shutdown", "57P01", V_RETRY},
+    {"57P02 crash shutdown", "57P02", V_RETRY},
+    {"57P03 cannot connect now", "57P03", V_RETRY},
+    {"57P05 idle session", "57P05", V_RETRY},
+    {"25006 read only", "25006", V_RETRY},
+    {"23505 unique violation", "23505", V_CONFLICT},
+    {"23514 check violation", "23514", V_CONFLICT},
+    {"23P01 exclusion violation", "23P01", V_CONFLICT},
+    {"53100 disk full", "53100", V_FATAL},
+    {"53400 configuration limit", "53400", V_FATAL},
+    {"54000 program limit", "54000", V_LIMIT},
+    {"42601 syntax error", "42601", V_FATAL},
+    {"42P01 undefined table", "42P01", V_FATAL},
+    {"42501 insufficient privilege", "42501", V_FATAL},
+    {"28P01 wrong password", "28P01", V_FATAL},
+    {"3D000 no such database", "3D000", V_FATAL},
+    {"57P04 database dropped", "57P04", V_FATAL},
+    {"22021 not UTF-8", "22021", V_FATAL},
+    {"21000 cardinality", "21000", V_FATAL},
+    {"25P02 transaction aborted", "25P02", V_FATAL},
+    {"55006 object in use", "55006", V_FATAL},
+    {"XX000 internal error", "XX000", V_FATAL},
+    {"XX001 data corrupted", "XX001", V_FATAL},
+    {"5 is not a class", "5", V_FATAL},
+};
+
+static void check(void **state) {
+    const struct row *r = *state;
+    assert_string_equal(verdict_name(pg_verdict(r->state)), verdict_name(r->v));
+}
+
+int main(void) {
+    return RUN_ROWS("pg_verdict", rows, check);
+}
