@@ -43,7 +43,7 @@ static const struct option_def table[] = {
      .help = "How long a claimed segment is held without a heartbeat; six heartbeats fit in."},
     {"retry-attempts", OPTION_INT, FIELD(retry_attempts), CMD_CATCHUP, "8", 1, 100, .metavar = "N",
      .help = "Tries per id before it becomes a dead letter."},
-    {"retry-initial-ms", OPTION_INT, FIELD(retry_initial_ms), CMD_CATCHUP, "200", 1, 3600000,
+    {"retry-initial-ms", OPTION_INT, FIELD(retry_initial_ms), CMD_CATCHUP, "500", 1, 3600000,
      .metavar = "MS", .help = "Delay before the second try, in milliseconds; it doubles then."},
     {"retry-max-ms", OPTION_INT, FIELD(retry_max_ms), CMD_CATCHUP, "30000", 1, 86400000,
      .metavar = "MS", .help = "Longest delay between two tries, in milliseconds."},

@@ -20,6 +20,7 @@
 struct fetch {
     struct segrun *run; /* NULL: a probe of an ill upstream */
     int64_t id;
+    enum exception_state state; /* of its row, or EXC_PENDING while it has none */
     int attempts, rung;
     int64_t first_mono;        /* when it was first started in this run */
     int64_t started_db;        /* the stamp its item will carry */

@@ -8,6 +8,12 @@
 /* The id gets an exception row: the cursor may pass it, and a restart knows of it. */
 void ingest_except(struct ingest *g, struct fetch *f, enum exception_state state,
                    enum fail_class cls, const char *detail, int64_t due_mono) {
+    struct err e;
+    if (fsm_check(&exception_fsm, (int)f->state, (int)state, &e) != V_OK) {
+        ingest_fail(g, INGEST_FATAL, &e);
+        return;
+    }
+    f->state = state;
     struct batch *b = ingest_batch(g, f->run);
     struct batch_exception *x = batch_add_exception(b);
     size_t n = strnlen(detail, MAX_ERROR_TEXT);

@@ -77,6 +77,7 @@ static bool start_new(struct ingest *g, int64_t now) {
         struct fetch *f = ingest_new_fetch(g);
         f->run = r;
         f->id = next.id;
+        f->state = next.state;
         f->attempts = next.attempts;
         f->rung = next.rung;
         f->first_mono = now;

@@ -74,7 +74,7 @@ bool segrun_has_next(const struct segrun *r) {
 bool segrun_next(struct segrun *r, struct next_fetch *ret) {
     if (r->next_due < r->n_due) {
         const struct claim_exception *x = &r->due[r->next_due++];
-        *ret = (struct next_fetch){x->id, x->attempts, x->rung};
+        *ret = (struct next_fetch){x->id, x->state, x->attempts, x->rung};
         return true;
     }
     if (r->unstarted == 0)

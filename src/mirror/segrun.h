@@ -35,6 +35,7 @@ void segrun_free(struct segrun *r);
 /* The next id to start, with its earlier attempts. False: none is left. */
 struct next_fetch {
     int64_t id;
+    enum exception_state state; /* EXC_PENDING for an id without a row */
     int attempts, rung;
 };
 bool segrun_next(struct segrun *r, struct next_fetch *ret);

@@ -50,7 +50,7 @@ static void whole_numbers(void **state) {
         {"", AT(concurrency), 256},
         {"", AT(batch_size), 500},
         {"", AT(retry_attempts), 8},
-        {"", AT(retry_initial_ms), 200},
+        {"", AT(retry_initial_ms), 500},
         {"", AT(retry_max_ms), 30000},
         {"", AT(retry_jitter_ms), 100},
     };

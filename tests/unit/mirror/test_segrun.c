@@ -96,13 +96,15 @@ static void only_due_exceptions_are_fetched_again(void **state UNUSED) {
     c.exceptions = xs;
     c.n_exceptions = ARRAY_LEN(xs);
     struct segrun *r = segrun_new(&c, NOW, NOW);
-    static const struct next_fetch wanted[] = {{5, 4, 0},  {8, 0, 2},  {12, 1, 0},
-                                               {11, 0, 0}, {14, 0, 0}, {15, 0, 0}};
+    static const struct next_fetch wanted[] = {{5, EXC_RETRY_WAIT, 4, 0},  {8, EXC_PENDING, 0, 2},
+                                               {12, EXC_RETRY_WAIT, 1, 0}, {11, EXC_PENDING, 0, 0},
+                                               {14, EXC_PENDING, 0, 0},    {15, EXC_PENDING, 0, 0}};
     assert_int_equal(segrun_left(r), ARRAY_LEN(wanted));
     for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
         struct next_fetch next;
         assert_true(segrun_next(r, &next));
         assert_int_equal(next.id, wanted[i].id);
+        assert_int_equal(next.state, wanted[i].state);
         assert_int_equal(next.attempts, wanted[i].attempts);
         assert_int_equal(next.rung, wanted[i].rung);
     }
