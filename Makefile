@@ -26,7 +26,7 @@ demo: build
 bench:
 	@tools/setup.sh test
 	@$(MAKE) --no-print-directory build
-	@python3 tests/bench/run.py
+	@python3 tests/bench/run.py --build $(BUILD)
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

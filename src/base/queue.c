@@ -60,7 +60,7 @@ void *queue_pop(struct queue *q, int wait_ms) {
     }
     void *item = NULL;
     pthread_mutex_lock(&q->lock);
-    while (q->n == 0 && !q->closed)
+    while (wait_ms > 0 && q->n == 0 && !q->closed)
         if (pthread_cond_timedwait(&q->not_empty, &q->lock, &until) != 0)
             break;
     if (q->n) {

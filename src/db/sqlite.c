@@ -164,9 +164,10 @@ static void fn_now_ms(sqlite3_context *ctx, int n UNUSED, sqlite3_value **args U
 
 /* WAL with a sync per commit: what was said to be stored survives a power cut. The WAL may grow to
  * 32 MiB before it is copied back, so that hot pages are written once and not eight times. */
-static const char settings[] = "PRAGMA journal_mode=WAL;"
+static const char settings[] = "PRAGMA page_size=8192;" /* of a new file; a tenth less work */
+                               "PRAGMA journal_mode=WAL;"
                                "PRAGMA synchronous=FULL;"
-                               "PRAGMA wal_autocheckpoint=8000;"
+                               "PRAGMA wal_autocheckpoint=4000;"
                                "PRAGMA journal_size_limit=67108864;"
                                "PRAGMA cache_size=-12000;"
                                "PRAGMA temp_store=MEMORY;";

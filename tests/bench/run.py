@@ -213,7 +213,8 @@ def print_table(bench):
     print(f'\n{"what":{width}}{"figure":30}{"goal":24}')
     for r in bench.rows:
         print(f'{r["what"]:{width}}{r["figure"]:30}{r["goal"]:24}{verdicts[r["met"]]}'.rstrip())
-    print(f'{measure.machine()}; load average {bench.load:.1f} before, {os.getloadavg()[0]:.1f} after')
+    print(f'{measure.machine()}; load average {bench.load:.1f} before, '
+          f'{os.getloadavg()[0]:.1f} after')
 
 
 def write_json(bench, path):

@@ -50,8 +50,9 @@ def write_certificate(folder):
     """A certificate for 127.0.0.1 that signs itself, so it is its own CA file too."""
     key, cert = f'{folder}/key.pem', f'{folder}/cert.pem'
     subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt',
-                    'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj', '/CN=127.0.0.1',
-                    '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
+                    'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2',
+                    '-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1',
+                    '-keyout', key, '-out', cert],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return key, cert
 
@@ -104,8 +105,9 @@ class Nginx:
             key=key, cert=self.ca_file, plain=plain, tls=tls))
         self.plain, self.tls = f'http://127.0.0.1:{plain}/v0', f'https://127.0.0.1:{tls}/v0'
         self.process = subprocess.Popen(
-            ['nginx', '-e', f'{self.folder}/nginx.log', '-p', self.folder, '-c', conf], start_new_session=True,
-            stdin=subprocess.DEVNULL, env=dict(os.environ, PATH=os.environ['PATH'] + ':/usr/sbin'))
+            ['nginx', '-e', f'{self.folder}/nginx.log', '-p', self.folder, '-c', conf],
+            start_new_session=True, stdin=subprocess.DEVNULL,
+            env=dict(os.environ, PATH=os.environ['PATH'] + ':/usr/sbin'))
         try:
             self._wait_for(plain)
         except BaseException:

@@ -1,16 +1,37 @@
 """Several processes on one PostgreSQL share the work and the rate; one that dies, sleeps or loses
 its connection costs time and nothing else."""
 
+import contextlib
+import os
 import signal
+import subprocess
 import time
 import unittest
 
-from lib import E2E, EXIT_DONE, OnPostgres, wait_until
+from lib import E2E, EXIT_DONE, OnPostgres, environment, wait_until
 
 LAST = 4000
 # An upstream slow enough for a process to be met in the middle of its work.
 SLOW = 'items:delay=20'
 SMALL = ('--end-id', LAST, '--segment-width', 100, '--batch-size', 50, '--concurrency', 16)
+
+
+@contextlib.contextmanager
+def locked(archive, table):
+    """Nobody writes to the table meanwhile."""
+    psql = subprocess.Popen([os.path.join(archive.server.bin, 'psql'), '-X', '-q', '-A', '-t', '-d',
+                             archive.uri], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                            env=environment())
+    try:
+        psql.stdin.write(f"BEGIN; LOCK TABLE tain.{table} IN SHARE MODE; SELECT 'locked';\n")
+        psql.stdin.flush()
+        if psql.stdout.readline() != 'locked\n':
+            raise AssertionError('the table could not be locked')
+        yield
+    finally:
+        psql.stdin.close()  # the end of the session is the end of the lock
+        psql.wait(20)
+        psql.stdout.close()
 
 
 class Shared(OnPostgres, E2E):
@@ -84,33 +105,34 @@ class Shared(OnPostgres, E2E):
     def test_sleeping_process(self):
         demo, archive = self.demo(SLOW), self.archive()
         sleeper = self.begin(archive, demo, '--lease', '2s')
-        self.fall_asleep(archive, sleeper, lambda state: state == 'idle')
-        tokens = {s['segment_id']: s['token'] for s in self.held(archive)}
-        self.assertTrue(tokens)
+
+        def asleep():
+            sleeper.signal(signal.SIGSTOP)
+            if self.session(archive, 'idle') and self.held(archive):
+                return True
+            sleeper.signal(signal.SIGCONT)
+            return False
+
+        wait_until(asleep, what='sleep between two transactions')
         self.heir_finishes(archive, demo, sleeper)
 
     def test_sleeping_in_a_transaction(self):
         """Its locks must not outlive its lease for long."""
         demo, archive = self.demo(SLOW), self.archive()
         sleeper = self.begin(archive, demo, '--lease', '2s')
-        self.fall_asleep(archive, sleeper, lambda state: state.startswith('idle in transaction'))
+        with locked(archive, 'items'):  # it comes to a halt within a batch
+            wait_until(lambda: self.session(archive, 'active', 'Lock'), what='a waiting batch')
+            sleeper.signal(signal.SIGSTOP)
+        wait_until(lambda: self.session(archive, 'idle in transaction'), what='an open transaction')
         self.heir_finishes(archive, demo, sleeper)
 
-    def fall_asleep(self, archive, run, wanted):
-        """Stops the process while its session is in the wanted state."""
-        def asleep():
-            run.signal(signal.SIGSTOP)
-            for _ in range(3):  # until the server has done what was asked of it
-                states = [row[0] for row in archive.rows(
-                    "SELECT state FROM pg_stat_activity WHERE application_name = 'tain' AND "
-                    "datname = current_database()")]
-                if states != ['active']:
-                    break
-            if len(states) == 1 and wanted(states[0]) and self.held(archive):
-                return True
-            run.signal(signal.SIGCONT)
-            return False
-        wait_until(asleep, 20, 'the state of its session')
+    @staticmethod
+    def session(archive, state, waits_for=None):
+        """True when the only session of the program is in that state."""
+        rows = archive.rows("SELECT state, wait_event_type FROM pg_stat_activity WHERE "
+                            "application_name = 'tain' AND datname = current_database()")
+        return (len(rows) == 1 and rows[0][0] == state
+                and (waits_for is None or rows[0][1] == waits_for))
 
     def heir_finishes(self, archive, demo, sleeper):
         result = self.start_catchup(archive, demo, *SMALL, '--lease', '2s').wait(60)

@@ -153,30 +153,29 @@ class PostgresStopping(Stopping, OnPostgres, E2E):
             result = self.stop(run, signal.SIGTERM, 143)
             self.assertIn('database hangs', result.err)
         finally:
-            for pid in frozen:
+            for pid in reversed(frozen):  # the server last: it buries children that had ended
                 os.kill(pid, signal.SIGCONT)
         demo.faults()
         self.catchup(archive, demo, *SMALL)
         self.assert_complete(archive, demo, 1, LAST)
 
     def freeze(self):
-        """The server of this suite and every process of it."""
+        """The server of this suite, so that it starts and buries no more, then its children."""
         server = self.server.server.pid
-        children = []
-        for name in os.listdir('/proc'):
-            if not name.isdigit():
-                continue
-            try:
-                with open(f'/proc/{name}/stat', encoding='utf-8', errors='replace') as stat:
-                    parent = int(stat.read().rsplit(')', 1)[1].split()[1])
-            except OSError:
-                continue  # gone meanwhile
-            if parent == server:
-                children.append(int(name))
-        frozen = [server, *children]
-        for pid in frozen:
+        os.kill(server, signal.SIGSTOP)
+        frozen = [server] + [int(name) for name in os.listdir('/proc')
+                             if name.isdigit() and self.parent_of(name) == server]
+        for pid in frozen[1:]:
             os.kill(pid, signal.SIGSTOP)
         return frozen
+
+    @staticmethod
+    def parent_of(pid):
+        try:
+            with open(f'/proc/{pid}/stat', encoding='utf-8', errors='replace') as stat:
+                return int(stat.read().rsplit(')', 1)[1].split()[1])
+        except OSError:
+            return None  # gone meanwhile
 
 
 if __name__ == '__main__':

@@ -1,5 +1,6 @@
 -- The database's time in unix milliseconds. SET tain.now_ms fixes it in a session, for tests.
-CREATE FUNCTION tain_now_ms() RETURNS BIGINT LANGUAGE sql STABLE AS
+-- VOLATILE as clock_timestamp() is, else it could not be inlined.
+CREATE FUNCTION tain_now_ms() RETURNS BIGINT LANGUAGE sql VOLATILE AS
 $$ SELECT COALESCE(NULLIF(current_setting('tain.now_ms', true), '')::bigint,
                    (extract(epoch FROM clock_timestamp()) * 1000)::bigint) $$;
 
