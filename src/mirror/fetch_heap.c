@@ -1,5 +1,7 @@
 #include "mirror/ingest_int.h"
 
+#include <stdlib.h>
+
 static bool before(const struct fetch *a, const struct fetch *b) {
     return a->due_mono < b->due_mono || (a->due_mono == b->due_mono && a->id < b->id);
 }
@@ -41,4 +43,18 @@ struct fetch *heap_pop(struct fetch_heap *h) {
         swap(h, i, least);
         i = least;
     }
+}
+
+void heap_take_if(struct fetch_heap *h, bool (*pick)(const struct fetch *f, const void *arg),
+                  const void *arg, void (*sink)(struct ingest *g, struct fetch *f),
+                  struct ingest *g) {
+    struct fetch_heap kept = {0}, taken = {0};
+    struct fetch *f;
+    while ((f = heap_pop(h)))
+        heap_push(pick(f, arg) ? &taken : &kept, f);
+    free(h->at);
+    *h = kept;
+    for (size_t i = 0; i < taken.n; i++)
+        sink(g, taken.at[i]);
+    free(taken.at);
 }

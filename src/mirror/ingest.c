@@ -113,6 +113,10 @@ static bool belongs(void *run, void *tag) {
     return ((struct fetch *)tag)->run == run;
 }
 
+static bool is_of_run(const struct fetch *f, const void *run) {
+    return f->run == run;
+}
+
 void ingest_forget_run(struct ingest *g, struct segrun *r) {
     http_cancel_if(g->o.http, belongs, r);
     for (struct fetch *f = g->oldest, *next; f; f = next) {
@@ -122,16 +126,7 @@ void ingest_forget_run(struct ingest *g, struct segrun *r) {
             ingest_drop_fetch(g, f);
         }
     }
-    struct fetch_heap kept = {0};
-    struct fetch *f;
-    while ((f = heap_pop(&g->waiting))) {
-        if (f->run == r)
-            ingest_drop_fetch(g, f);
-        else
-            heap_push(&kept, f);
-    }
-    free(g->waiting.at);
-    g->waiting = kept;
+    heap_take_if(&g->waiting, is_of_run, r, ingest_drop_fetch, g);
     r->in_flight = r->waiting = 0;
 }
 

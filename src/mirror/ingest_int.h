@@ -23,10 +23,15 @@ struct fetch {
     enum exception_state state; /* of its row, or EXC_PENDING while it has none */
     int attempts, rung;
     int64_t first_mono;        /* when it was first started in this run */
+    int64_t failed_mono;       /* when it first failed in this run, 0 = not yet */
     int64_t started_db;        /* the stamp its item will carry */
+    bool doomed;               /* its last attempt failed; a probe decides whether it counts */
+    enum fail_class cls;       /* of that attempt */
     int64_t due_mono;          /* while it waits */
     struct fetch *prev, *next; /* list of those in flight, oldest first; or the free list */
 };
+
+struct ingest;
 
 struct fetch_heap {
     struct fetch **at;
@@ -35,6 +40,10 @@ struct fetch_heap {
 void heap_push(struct fetch_heap *h, struct fetch *f);
 struct fetch *heap_pop(struct fetch_heap *h);
 struct fetch *heap_top(const struct fetch_heap *h); /* NULL when empty */
+/* Takes out those for which pick says so and hands each to `sink`. */
+void heap_take_if(struct fetch_heap *h, bool (*pick)(const struct fetch *f, const void *arg),
+                  const void *arg, void (*sink)(struct ingest *g, struct fetch *f),
+                  struct ingest *g);
 
 struct ingest {
     struct ingest_options o;
@@ -51,7 +60,8 @@ struct ingest {
 
     struct concurrency window;
     struct health health;
-    int64_t last_ok_id; /* the canary of a probe */
+    int64_t last_ok_id;   /* the canary of a probe */
+    int64_t last_ok_mono; /* when anything was last answered well */
     bool probing;
     int64_t not_before_mono; /* Retry-After */
     _Atomic(const char *) illness;

@@ -68,18 +68,57 @@ static void note_health(struct ingest *g, const struct fetch *f, const struct ju
     metric_set(&m_upstream_ill, 0, 1);
 }
 
+static bool is_doomed(const struct fetch *f, const void *unused UNUSED) {
+    return f->doomed;
+}
+
+/* The upstream is well: the id had its chances. */
+static void bury(struct ingest *g, struct fetch *f) {
+    f->run->waiting--;
+    f->attempts++;
+    ingest_except(g, f, EXC_DEAD_LETTER, f->cls, fail_class_name(f->cls), 0);
+    ingest_drop_fetch(g, f);
+}
+
+/* It was the upstream after all. */
+static void spare(struct ingest *g) {
+    for (size_t i = 0; i < g->waiting.n; i++)
+        g->waiting.at[i]->doomed = false;
+}
+
 static void take_probe(struct ingest *g, struct fetch *f, const struct judgement *j) {
     g->probing = false;
     if (j->ill) {
-        if (g->health.probes == 0)
-            refund(g); /* it is the upstream; had the probe gone well, it would be the ids */
+        if (g->health.probes == 0) { /* had the probe gone well, it would be the ids */
+            refund(g);
+            spare(g);
+        }
         health_probe_failed(&g->health, ingest_now(g));
     } else {
+        heap_take_if(&g->waiting, is_doomed, NULL, bury, g);
         health_recovered(&g->health);
+        g->last_ok_mono = ingest_now(g);
         atomic_store(&g->illness, NULL);
         metric_set(&m_upstream_ill, 0, 0);
     }
     ingest_drop_fetch(g, f);
+}
+
+/* An id is given up only if the upstream was seen well since the id first failed. Where that is
+ * open, a probe decides; without any id that ever worked there is nothing to probe with. */
+static bool needs_proof(const struct ingest *g, const struct fetch *f, const struct judgement *j,
+                        const struct decision *d) {
+    return d->outcome == OUT_DEAD && j->track == TRACK_BACKOFF && g->last_ok_id &&
+           g->last_ok_id != f->id && g->last_ok_mono <= f->failed_mono;
+}
+
+static void await_proof(struct ingest *g, struct fetch *f, const struct judgement *j) {
+    f->doomed = true;
+    f->cls = j->cls;
+    health_suspect(&g->health, (int)j->cls, ingest_now(g));
+    atomic_store(&g->illness, fail_class_name(j->cls));
+    metric_set(&m_upstream_ill, 0, 1);
+    wait_for(g, f, g->o.retry.backoff.initial_ms);
 }
 
 static void honour_retry_after(struct ingest *g, const struct http_result *r) {
@@ -156,7 +195,7 @@ void ingest_done(void *ctx, const struct http_result *r) {
     struct ingest *g = ctx;
     struct fetch *f = r->tag;
     ingest_land(g, f);
-    struct item it;
+    struct item it = {0};
     enum item_shape shape = ITEM_GARBAGE;
     static struct str nothing = {"", 0};
     struct segrun *run = f->run;
@@ -174,15 +213,23 @@ void ingest_done(void *ctx, const struct http_result *r) {
         return;
     }
     run->in_flight--;
+    if (j.ill && !f->failed_mono)
+        f->failed_mono = ingest_now(g);
     note_health(g, f, &j);
     if (j.has_item)
         keep_item(g, f, &it);
-    if (!j.ill)
+    if (!j.ill) {
         g->last_ok_id = f->id;
+        g->last_ok_mono = ingest_now(g);
+    }
     if (g->health.ill && j.ill) { /* the upstream's fault: costs no attempt */
         wait_for(g, f, g->o.retry.backoff.initial_ms);
         return;
     }
     struct decision d = decide(&j, f->attempts, f->rung, &g->o.retry, &g->rng);
+    if (needs_proof(g, f, &j, &d)) {
+        await_proof(g, f, &j);
+        return;
+    }
     settle(g, f, &j, &d, detail_of(r, &j));
 }

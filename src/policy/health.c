@@ -31,6 +31,19 @@ static int ruling_class(const struct health *h, int noted) {
     return 0;
 }
 
+static void fall_ill(struct health *h, int cls, int64_t now_ms, int64_t probe_in_ms) {
+    h->ill = true;
+    h->ill_class = (uint8_t)cls;
+    h->ill_since_ms = now_ms;
+    h->next_probe_ms = now_ms + probe_in_ms;
+    h->probes = 0;
+}
+
+void health_suspect(struct health *h, int cls, int64_t now_ms) {
+    if (!h->ill)
+        fall_ill(h, cls, now_ms, 0);
+}
+
 bool health_note(struct health *h, int64_t id, int cls, int64_t now_ms) {
     if (h->ill)
         return false;
@@ -48,11 +61,7 @@ bool health_note(struct health *h, int64_t id, int cls, int64_t now_ms) {
     int ruling = ruling_class(h, cls);
     if (ruling == 0)
         return false;
-    h->ill = true;
-    h->ill_class = (uint8_t)ruling;
-    h->ill_since_ms = now_ms;
-    h->next_probe_ms = now_ms + probe_wait_ms(0);
-    h->probes = 0;
+    fall_ill(h, ruling, now_ms, probe_wait_ms(0));
     return true;
 }
 

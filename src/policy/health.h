@@ -29,6 +29,9 @@ void health_init(struct health *h);
  * ignored, and the ring keeps what made it ill (ring[0 .. n-1], in no order) for the refunds. A
  * class outside 0 .. HEALTH_MAX_CLASSES-1 counts as the last one. */
 bool health_note(struct health *h, int64_t id, int cls, int64_t now_ms);
+/* Something else makes it look ill (nothing has been answered well for long): the next probe, due
+ * at once, will tell. */
+void health_suspect(struct health *h, int cls, int64_t now_ms);
 /* While ill: is it time for a probe? The first is due 500 ms after it fell ill; with each failed
  * one the wait doubles, up to 15 s. */
 bool health_probe_due(const struct health *h, int64_t now_ms);

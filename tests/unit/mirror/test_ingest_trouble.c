@@ -138,6 +138,40 @@ static void bad_ids_do_not_look_like_an_outage(void **state UNUSED) {
     rig_close(&r);
 }
 
+/* Too few ids are left to tell an outage by their number: before they are given up, one that worked
+ * before is asked for. */
+static void an_outage_that_meets_few_ids(void **state UNUSED) {
+    struct rig r;
+    rig_open(&r, &(struct rig_options){.window = {1, 30},
+                                       .maxitem = FAR,
+                                       .max_attempts = 3,
+                                       .faults = {"all:status=503:after=25:for=60s"}});
+    r.step_ms = 20;
+    for (int n = 0; n < 2000 && !ingest_illness(r.ingest); n++)
+        assert_int_equal(rig_round(&r), INGEST_RUNNING);
+    assert_string_equal(ingest_illness(r.ingest), "http_5xx");
+    r.step_ms = 500;
+    assert_int_equal(rig_run(&r), INGEST_FINISHED);
+    assert_int_equal(archive_int(&r.a, "SELECT COUNT(*) FROM items"), 30);
+    assert_int_equal(archive_int(&r.a, "SELECT COUNT(*) FROM ingest_dlq_items"), 0);
+    rig_close(&r);
+}
+
+/* The same, but it is the id: the probe is well, and the id had its attempts, not one more. */
+static void a_bad_id_at_the_end(void **state UNUSED) {
+    struct rig r;
+    rig_open(&r, &(struct rig_options){.window = {1, 30},
+                                       .maxitem = FAR,
+                                       .max_attempts = 3,
+                                       .faults = {"id=30:delay=100:status=500"}});
+    r.step_ms = 20;
+    assert_int_equal(rig_run(&r), INGEST_FINISHED);
+    assert_int_equal(archive_int(&r.a, "SELECT COUNT(*) FROM items"), 29);
+    assert_int_equal(archive_int(&r.a, "SELECT attempts FROM ingest_dlq_items"), 3);
+    assert_int_equal(rig_asked(&r, 30), 3);
+    rig_close(&r);
+}
+
 static void stop_releases_the_leases(void **state UNUSED) {
     struct rig r;
     rig_open(&r, &(struct rig_options){
@@ -224,6 +258,8 @@ int main(void) {
         cmocka_unit_test(an_id_in_flight_gets_its_attempt_back),
         cmocka_unit_test(an_outage_without_end_ends_the_run),
         cmocka_unit_test(bad_ids_do_not_look_like_an_outage),
+        cmocka_unit_test(an_outage_that_meets_few_ids),
+        cmocka_unit_test(a_bad_id_at_the_end),
         cmocka_unit_test(stop_releases_the_leases),
         cmocka_unit_test(stop_does_not_wait_for_the_slow),
         cmocka_unit_test(a_lost_lease_is_let_go),
