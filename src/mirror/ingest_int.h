@@ -25,6 +25,7 @@ struct fetch {
     int64_t first_mono;        /* when it was first started in this run */
     int64_t failed_mono;       /* when it first failed in this run, 0 = not yet */
     int64_t started_db;        /* the stamp its item will carry */
+    bool on_trial;             /* it failed while a probe was to tell whose fault that is */
     bool doomed;               /* its last attempt failed; a probe decides whether it counts */
     enum fail_class cls;       /* of that attempt */
     int64_t due_mono;          /* while it waits */

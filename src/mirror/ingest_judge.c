@@ -59,6 +59,9 @@ static void refund(struct ingest *g) {
         for (struct fetch *f = g->oldest; f; f = f->next)
             refund_one(f, g->health.ring[i].id);
     }
+    for (size_t k = 0; k < g->waiting.n; k++)
+        if (g->waiting.at[k]->on_trial)
+            refund_one(g->waiting.at[k], g->waiting.at[k]->id);
 }
 
 static void note_health(struct ingest *g, const struct fetch *f, const struct judgement *j) {
@@ -80,10 +83,9 @@ static void bury(struct ingest *g, struct fetch *f) {
     ingest_drop_fetch(g, f);
 }
 
-/* It was the upstream after all. */
-static void spare(struct ingest *g) {
+static void end_trials(struct ingest *g) {
     for (size_t i = 0; i < g->waiting.n; i++)
-        g->waiting.at[i]->doomed = false;
+        g->waiting.at[i]->on_trial = g->waiting.at[i]->doomed = false;
 }
 
 static void take_probe(struct ingest *g, struct fetch *f, const struct judgement *j) {
@@ -91,11 +93,12 @@ static void take_probe(struct ingest *g, struct fetch *f, const struct judgement
     if (j->ill) {
         if (g->health.probes == 0) { /* had the probe gone well, it would be the ids */
             refund(g);
-            spare(g);
+            end_trials(g);
         }
         health_probe_failed(&g->health, ingest_now(g));
     } else {
         heap_take_if(&g->waiting, is_doomed, NULL, bury, g);
+        end_trials(g);
         health_recovered(&g->health);
         g->last_ok_mono = ingest_now(g);
         atomic_store(&g->illness, NULL);
@@ -106,10 +109,16 @@ static void take_probe(struct ingest *g, struct fetch *f, const struct judgement
 
 /* An id is given up only if the upstream was seen well since the id first failed. Where that is
  * open, a probe decides; without any id that ever worked there is nothing to probe with. */
+static bool on_trial(const struct ingest *g, const struct judgement *j) {
+    return j->ill && g->health.ill && g->health.probes == 0;
+}
+
 static bool needs_proof(const struct ingest *g, const struct fetch *f, const struct judgement *j,
                         const struct decision *d) {
-    return d->outcome == OUT_DEAD && j->track == TRACK_BACKOFF && g->last_ok_id &&
-           g->last_ok_id != f->id && g->last_ok_mono <= f->failed_mono;
+    if (d->outcome != OUT_DEAD || j->track != TRACK_BACKOFF)
+        return false;
+    bool can_tell = g->last_ok_id && g->last_ok_id != f->id;
+    return on_trial(g, j) || (can_tell && g->last_ok_mono <= f->failed_mono);
 }
 
 static void await_proof(struct ingest *g, struct fetch *f, const struct judgement *j) {
@@ -222,11 +231,12 @@ void ingest_done(void *ctx, const struct http_result *r) {
         g->last_ok_id = f->id;
         g->last_ok_mono = ingest_now(g);
     }
-    if (g->health.ill && j.ill) { /* the upstream's fault: costs no attempt */
+    if (g->health.ill && j.ill && !on_trial(g, &j)) { /* the upstream's fault: costs no attempt */
         wait_for(g, f, g->o.retry.backoff.initial_ms);
         return;
     }
     struct decision d = decide(&j, f->attempts, f->rung, &g->o.retry, &g->rng);
+    f->on_trial = on_trial(g, &j);
     if (needs_proof(g, f, &j, &d)) {
         await_proof(g, f, &j);
         return;
