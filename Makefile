@@ -3,7 +3,7 @@ BUILD ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all build test demo bench install clean
+.PHONY: all build test demo bench fuzz sanitize lint crash install clean
 
 all: build
 
@@ -28,9 +28,33 @@ bench:
 	@$(MAKE) --no-print-directory build
 	@python3 tests/bench/run.py --build $(BUILD)
 
+# A hunt with clang's fuzzer: FUZZ_SECONDS (120) for each target.
+fuzz:
+	@tools/setup.sh lint
+	@tools/fuzz.sh
+
+# The suites under the address, undefined and thread sanitizers.
+sanitize:
+	@tools/setup.sh lint
+	@tools/sanitize.sh
+
+# gcc and clang with warnings as errors, clang-format, clang-tidy, cppcheck.
+lint:
+	@tools/setup.sh lint
+	@$(MAKE) --no-print-directory build
+	@test -f build-clang/build.ninja || CC=clang meson setup build-clang
+	@ninja -C build-clang
+	@python3 tools/lint.py build-clang
+
+# The crash tests at full length: CRASH_ROUNDS (50) kills where `make test` has a few.
+crash:
+	@tools/setup.sh test
+	@$(MAKE) --no-print-directory build
+	@CRASH_ROUNDS=$${CRASH_ROUNDS:-50} python3 tests/run.py $(BUILD) crash
+
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)
 	@meson install -C $(BUILD) $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
 clean:
-	@rm -rf $(BUILD)
+	@rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz

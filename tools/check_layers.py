@@ -36,6 +36,8 @@ FOREIGN = [
     ("sqlite3.h", "sqlite", {"db", "cli"}),
     ("libpq-fe.h", "pq", {"db", "cli"}),
     ("microhttpd.h", "microhttpd", {"demo", "web"}),
+    ("zstd.h", "zstd", {"mirror"}),
+    ("openssl/", "crypto", {"mirror"}),
     ("confuse.h", "confuse", {"cli"}),
     ("jansson.h", "jansson", {"hn", "web", "enrich"}),
 ]

@@ -130,32 +130,77 @@ size_t utf8_len(const unsigned char *p, size_t n) {
     return overlong || surrogate || beyond ? 0 : len;
 }
 
+/* What may stand in a JSON string as it is; not ASCII is looked at more closely. */
+static bool is_plain(unsigned char c) {
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+#define BYTES_OF(c) (0x0101010101010101ULL * (c))
+
+/* The end of the plain run at p, eight bytes at a time: a byte with its high bit set, below 0x20,
+ * or equal to one of the two leaves its high bit in the sum. False alarms lie above a true one
+ * only, and the last steps are taken one by one. */
+static size_t plain_run(const unsigned char *p, size_t n) {
+    size_t i = 0;
+    for (uint64_t x; n - i >= sizeof x; i += sizeof x) {
+        memcpy(&x, p + i, sizeof x);
+        uint64_t quote = x ^ BYTES_OF('"'), slash = x ^ BYTES_OF('\\');
+        uint64_t hit = (x - BYTES_OF(0x20)) | (quote - BYTES_OF(1)) | (slash - BYTES_OF(1)) | x;
+        if (hit & BYTES_OF(0x80))
+            break;
+    }
+    while (i < n && is_plain(p[i]))
+        i++;
+    return i;
+}
+
+/* The length of what can be copied as it stands: plain bytes and whole UTF-8 sequences. */
+static size_t clean_run(const unsigned char *p, size_t n) {
+    size_t i = 0;
+    while (i < n) {
+        i += plain_run(p + i, n - i);
+        size_t len = i < n && p[i] >= 0x80 ? utf8_len(p + i, n - i) : 0;
+        if (len == 0)
+            break;
+        i += len;
+    }
+    return i;
+}
+
+static void add_escaped(struct strbuf *b, unsigned char c) {
+    switch (c) {
+    case '"':
+        strbuf_add(b, "\\\"", 2);
+        break;
+    case '\\':
+        strbuf_add(b, "\\\\", 2);
+        break;
+    case '\n':
+        strbuf_add(b, "\\n", 2);
+        break;
+    case '\r':
+        strbuf_add(b, "\\r", 2);
+        break;
+    case '\t':
+        strbuf_add(b, "\\t", 2);
+        break;
+    default:
+        if (c < 0x20)
+            strbuf_addf(b, "\\u%04x", c);
+        else
+            strbuf_adds(b, "\xEF\xBF\xBD");
+    }
+}
+
 void strbuf_add_json(struct strbuf *b, struct str s) {
+    const unsigned char *p = (const unsigned char *)s.p;
     strbuf_addc(b, '"');
     for (size_t i = 0; i < s.n;) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (c == '"' || c == '\\') {
-            strbuf_addc(b, '\\');
-            strbuf_addc(b, (char)c);
-            i++;
-        } else if (c < 0x20) {
-            const char *shorthand = c == '\n'   ? "\\n"
-                                    : c == '\r' ? "\\r"
-                                    : c == '\t' ? "\\t"
-                                                : NULL;
-            if (shorthand)
-                strbuf_adds(b, shorthand);
-            else
-                strbuf_addf(b, "\\u%04x", c);
-            i++;
-        } else {
-            size_t len = utf8_len((const unsigned char *)s.p + i, s.n - i);
-            if (len)
-                strbuf_add(b, s.p + i, len);
-            else
-                strbuf_adds(b, "\xEF\xBF\xBD");
-            i += len ? len : 1;
-        }
+        size_t run = clean_run(p + i, s.n - i);
+        strbuf_add(b, p + i, run);
+        i += run;
+        if (i < s.n)
+            add_escaped(b, p[i++]);
     }
     strbuf_addc(b, '"');
 }

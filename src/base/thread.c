@@ -94,7 +94,7 @@ static bool host_tail(char *out, size_t size) {
 
 static void host_name(char out[static HOST_BYTES]) {
     if (gethostname(out, HOST_BYTES) != 0 || out[0] == '\0')
-        strcpy(out, "localhost");
+        snprintf(out, HOST_BYTES, "localhost");
     out[HOST_BYTES - 1] = '\0';
     for (char *p = out; *p; p++)
         if (*p == ':')

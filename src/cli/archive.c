@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STOP_SECONDS 5
@@ -32,7 +33,18 @@ int archive_open(const struct settings *s, enum schema_rule rule, struct store *
 static struct stop_token *raised_by_signal;
 static volatile sig_atomic_t received;
 
+static struct timespec first_signal;
+
+/* A second signal ends the process at once, but not one that comes together with the first, as from
+ * a terminal that signals a whole group. */
 static void on_signal(int number) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (received && now.tv_sec - first_signal.tv_sec > 1)
+        _exit(128 + number);
+    if (received)
+        return;
+    first_signal = now;
     received = number;
     stop_raise(raised_by_signal);
     alarm(STOP_SECONDS);
@@ -44,14 +56,15 @@ static void on_overtime(int number UNUSED) {
     static const char words[] = "tain: the database hangs; stopped without it. Nothing that was "
                                 "stored is lost, the same command goes on.\n";
     ssize_t told UNUSED = write(STDERR_FILENO, words, sizeof words - 1);
-    _exit(received == SIGTERM ? EXIT_SIGTERM : EXIT_SIGINT);
+    _exit(received == SIGINT ? EXIT_SIGINT : EXIT_SIGTERM);
 }
 
 void signals_to(struct stop_token *stop) {
     raised_by_signal = stop;
     received = 0;
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigaction(SIGINT, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGALRM, on_overtime);
     signal(SIGPIPE, SIG_IGN);

@@ -11,7 +11,8 @@
  * requires it only looks. Complains on stderr. Answers 0 or the exit code. */
 int archive_open(const struct settings *s, enum schema_rule rule, struct store **ret);
 
-/* From now on SIGINT and SIGTERM raise the token; a second one ends the process at once. */
+/* From now on SIGINT, SIGTERM and SIGHUP raise the token; another one after more than a second ends
+ * the process at once. */
 void signals_to(struct stop_token *stop);
 /* The signal that came, 0 if none. */
 int signal_received(void);

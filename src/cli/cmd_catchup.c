@@ -132,7 +132,7 @@ static int exit_code_of(enum catchup_end end) {
     case CATCHUP_UNRESOLVED:
         return EXIT_UNRESOLVED;
     case CATCHUP_STOPPED:
-        return signal_received() == SIGTERM ? EXIT_SIGTERM : EXIT_SIGINT;
+        return signal_received() == SIGINT ? EXIT_SIGINT : EXIT_SIGTERM;
     default:
         return EXIT_FAILED;
     }
@@ -155,7 +155,11 @@ static int run(const struct settings *s, struct store *store, struct stop_token 
         fprintf(stderr, "tain catchup: stopped before it began\n");
         return exit_code_of(CATCHUP_STOPPED);
     }
-    summarize(s, &result, &e);
+    if (result.end == CATCHUP_NOTHING && s->start_id > result.maxitem && !s->json)
+        fprintf(stderr, "catchup: nothing to do, --start-id %lld lies above the newest item %lld\n",
+                (long long)s->start_id, (long long)result.maxitem);
+    else
+        summarize(s, &result, &e);
     return exit_code_of(result.end);
 }
 

@@ -40,6 +40,8 @@ static void announce(const struct settings *s, const struct demo *demo) {
 }
 
 int cmd_demo(struct settings *s) {
+    if (settings_origin(s, "seed") == ORIGIN_DEFAULT)
+        s->seed = 1;
     if (s->dump)
         return dump(s);
     /* Blocked before the server's threads exist, so that they inherit it and only sigwait()

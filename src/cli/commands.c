@@ -14,6 +14,49 @@ static const struct command table[] = {
      "Prints the frontier (every id up to it is stored or confirmed missing), the lag behind the "
      "newest item, and what waits, stalls or was given up. It asks the database only.",
      "tain status --json", false, cmd_status},
+    {"verify", CMD_VERIFY, "prove that the archive holds what it says",
+     "Looks at every id up to the frontier and above it: each is an item or confirmed missing, and "
+     "kids, hashes, url keys, stories, segments and dead letters agree with one another. It reads "
+     "in short steps beside running writers. Ends with 3 and a list when something is off.",
+     "tain verify --sample 200", true, cmd_verify},
+    {"dead-letter",
+     CMD_DEAD_LETTER,
+     "look at ids that were given up, and decide about them",
+     "A dead letter failed at every try and holds the frontier back. list and show say why; replay "
+     "lets the next catchup try again with fresh attempts; accept declares it missing, with your "
+     "reason, so that the frontier passes. Choose by ID, --id, --start-id and --end-id, --class, "
+     "or "
+     "--all.",
+     "tain dead-letter replay --class http_5xx",
+     false,
+     cmd_dead_letter,
+     {{"ACTION", "list|show|replay|accept"}, {"ID", .optional = true, .many = true}}},
+    {"doctor", CMD_DOCTOR, "check the database, the upstream and this machine",
+     "One line per check: ok, warn or fail, and what to do about it. It changes nothing.",
+     "tain doctor --db postgres://localhost/hn", false, cmd_doctor},
+    {"import",
+     CMD_IMPORT,
+     "fill the archive from a dump",
+     "Reads one item in Firebase form a line, plain or compressed with zstd, from FILE or standard "
+     "input. It may be stopped at any time and goes on where it was. Nothing that a fetch stored "
+     "is "
+     "overwritten unless --as-of says that the dump is newer; catchup then fetches what it lacked. "
+     "Broken lines are counted and named, and stop nothing.",
+     "tain import hn.ndjson.zst",
+     true,
+     cmd_import,
+     {{"FILE", .optional = true}}},
+    {"export",
+     CMD_EXPORT,
+     "write the archive to a dump",
+     "Writes one item in Firebase form a line, by id, to FILE or standard output, compressed if "
+     "FILE ends in .zst. The file gets its name when it is whole, and FILE.sha256 beside it; "
+     "--resume goes on with what an interrupted one left, or adds what is new to a whole one. It "
+     "reads in short steps beside running writers.",
+     "tain export hn.ndjson.zst",
+     true,
+     cmd_export,
+     {{"FILE", .optional = true}}},
     {"migrate", CMD_MIGRATE, "bring the database schema up to date",
      "Applies the migrations that the database lacks, all or none. Commands that write do so "
      "themselves unless --no-migrate is given.",

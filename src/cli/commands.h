@@ -6,8 +6,13 @@
 #include "cli/settings.h"
 
 int cmd_catchup(struct settings *s);
+int cmd_dead_letter(struct settings *s);
 int cmd_demo(struct settings *s);
+int cmd_doctor(struct settings *s);
+int cmd_export(struct settings *s);
+int cmd_import(struct settings *s);
 int cmd_migrate(struct settings *s);
 int cmd_status(struct settings *s);
+int cmd_verify(struct settings *s);
 
 #endif

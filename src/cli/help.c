@@ -14,7 +14,8 @@ static const struct {
     {EXIT_DONE, false, "done"},
     {EXIT_FAILED, false, "failed"},
     {EXIT_USAGE, false, "wrong usage or configuration"},
-    {EXIT_UNRESOLVED, true, "finished, but unresolved ids or dead letters remain"},
+    {EXIT_UNRESOLVED, true,
+     "finished, but ids, dead letters, findings or lines are left over"},
     {EXIT_SIGINT, true, "stopped by SIGINT after a clean stop; run it again to go on"},
     {EXIT_SIGTERM, true, "stopped by SIGTERM after a clean stop; run it again to go on"},
 };
@@ -91,7 +92,11 @@ static void print_exit_codes(FILE *out, bool resumable) {
 }
 
 void help_command(FILE *out, const struct command *c) {
-    fprintf(out, "tain %s: %s\n\nUsage: tain %s [options]\n\n", c->name, c->summary, c->name);
+    CLEANUP(strbuf_release) struct strbuf words;
+    strbuf_init(&words, 1024);
+    words_usage(c, &words);
+    fprintf(out, "tain %s: %s\n\nUsage: tain %s%.*s [options]\n\n", c->name, c->summary, c->name,
+            STR_FMT(strbuf_str(&words)));
     print_wrapped(out, c->about, 0, 0);
     print_options(out, c->id, false, "Options");
     print_options(out, c->id, true, "Common options");

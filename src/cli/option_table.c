@@ -5,9 +5,12 @@
 #include <string.h>
 
 #define FIELD(name) offsetof(struct settings, name)
-#define EVERY_COMMAND (CMD_CATCHUP | CMD_STATUS | CMD_MIGRATE | CMD_DEMO)
-#define WITH_DATABASE (CMD_CATCHUP | CMD_STATUS | CMD_MIGRATE)
-#define ASKS_UPSTREAM CMD_CATCHUP
+#define EVERY_COMMAND (WITH_DATABASE | CMD_DEMO)
+#define WITH_DATABASE                                                                     \
+    (CMD_CATCHUP | CMD_STATUS | CMD_MIGRATE | CMD_VERIFY | CMD_DEAD_LETTER | CMD_DOCTOR | \
+     CMD_IMPORT | CMD_EXPORT)
+#define ASKS_UPSTREAM (CMD_CATCHUP | CMD_VERIFY | CMD_DOCTOR | CMD_IMPORT)
+#define BY_RANGE (CMD_CATCHUP | CMD_VERIFY | CMD_DEAD_LETTER | CMD_IMPORT | CMD_EXPORT)
 
 #define SECOND 1000.0
 #define MINUTE (60 * SECOND)
@@ -18,10 +21,45 @@
 
 /* In the order in which help shows them: each command's own options, then the common ones. */
 static const struct option_def table[] = {
-    {"start-id", OPTION_ID, FIELD(start_id), CMD_CATCHUP, .max = LARGEST_ID, .metavar = "ID",
-     .help = "First id of the window. Without it the window begins behind the frontier."},
-    {"end-id", OPTION_ID, FIELD(end_id), CMD_CATCHUP, .max = LARGEST_ID, .metavar = "ID",
-     .help = "Last id of the window. Without it the window ends at the newest item."},
+    {"start-id", OPTION_ID, FIELD(start_id), BY_RANGE, .max = LARGEST_ID, .metavar = "ID",
+     .help = "First id of the range. Without it catchup begins behind the frontier, any other "
+             "command with the first id there is."},
+    {"end-id", OPTION_ID, FIELD(end_id), BY_RANGE, .max = LARGEST_ID, .metavar = "ID",
+     .help = "Last id of the range. Without it the range ends with the newest item."},
+    {"sample", OPTION_INT, FIELD(sample), CMD_VERIFY, "0", 0, 1000000, .metavar = "N",
+     .help = "Compare N stored ids, and some that are believed missing, with the upstream. 0 asks "
+             "it nothing."},
+    {"repair", OPTION_BOOL, FIELD(repair), CMD_VERIFY, .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "Write anew what can be computed, and make segments of what must be fetched; the next "
+             "catchup fetches it."},
+    {"id", OPTION_ID, FIELD(id), CMD_DEAD_LETTER, .max = LARGEST_ID, .metavar = "ID",
+     .flags = OPTION_NO_ENV | OPTION_NO_FILE, .help = "The dead letter of this id."},
+    {"class", OPTION_STRING, FIELD(failure_class), CMD_DEAD_LETTER, .accepts = shape_not_empty,
+     .allowed = "a failure class such as http_5xx; 'tain dead-letter list' shows them",
+     .metavar = "CLASS", .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "Dead letters of this failure class only."},
+    {"all", OPTION_BOOL, FIELD(all), CMD_DEAD_LETTER, .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "All dead letters: what replay and accept want to hear when nothing narrows them."},
+    {"reason", OPTION_STRING, FIELD(reason), CMD_DEAD_LETTER, .accepts = shape_not_empty,
+     .allowed = "a few words", .metavar = "TEXT", .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "Why the ids are accepted as missing; kept with each of them."},
+    {"as-of", OPTION_STRING, FIELD(as_of), CMD_IMPORT, .accepts = shape_instant,
+     .allowed = "an instant: 2026-01-31, 2026-01-31T12:00:00Z (UTC) or unix seconds",
+     .metavar = "TIME", .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "When the dump was made. Its items then replace what was fetched earlier. Without it "
+             "they fill holes only."},
+    {"restart", OPTION_BOOL, FIELD(restart), CMD_IMPORT, .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "Begin with the first line, even if an earlier import of this dump was cut off."},
+    {"no-checksum", OPTION_BOOL, FIELD(no_checksum), CMD_IMPORT,
+     .help = "Do not compare the file with the checksum in FILE.sha256."},
+    {"verify-sample", OPTION_INT, FIELD(verify_sample), CMD_IMPORT, "0", 0, 100000, .metavar = "N",
+     .help = "Compare N ids of the dump with the upstream afterwards. 0 asks it nothing."},
+    {"resume", OPTION_BOOL, FIELD(resume), CMD_EXPORT, .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "Go on behind the last item of FILE.part, or of FILE if that is whole."},
+    {"compress", OPTION_ENUM, FIELD(compress), CMD_EXPORT, "auto", .choices = "auto|none|zstd",
+     .help = "How to write the dump. auto compresses if FILE ends in .zst."},
+    {"level", OPTION_INT, FIELD(level), CMD_EXPORT, "3", 1, 19, .metavar = "N",
+     .help = "How hard to compress."},
     {"limit", OPTION_INT, FIELD(limit), CMD_CATCHUP, .min = 1, .max = LARGEST_ID, .metavar = "N",
      .help = "Take at most N ids into the window."},
     {"ignore-highest", OPTION_BOOL, FIELD(ignore_highest), CMD_CATCHUP,
@@ -32,12 +70,14 @@ static const struct option_def table[] = {
      .metavar = "N", .help = "Ids in one segment, the unit that a process claims."},
     {"batch-size", OPTION_INT, FIELD(batch_size), CMD_CATCHUP, "500", 1, 10000, .metavar = "N",
      .help = "Items written in one transaction."},
-    {"concurrency", OPTION_INT, FIELD(concurrency), CMD_CATCHUP, "256", 1, 4096, .metavar = "N",
+    {"concurrency", OPTION_INT, FIELD(concurrency), CMD_CATCHUP | CMD_DOCTOR, "256", 1, 4096,
+     .metavar = "N",
      .help = "Most requests in flight. The number used adapts itself below this ceiling."},
     {"rps", OPTION_DOUBLE, FIELD(rps), CMD_CATCHUP, "1000", 0, 1e6, .metavar = "N",
      .help = "Most requests per second, over all processes on one database. 0 sets no cap."},
     {"wait", OPTION_DURATION, FIELD(wait_ms), CMD_CATCHUP, "0s", 0, 30 * DAY, .metavar = "DURATION",
-     .help = "Stay while an id is due for another try within this time; end the run otherwise."},
+     .help = "Stay for ids that are due for a recheck (young nulls and the like) within this time. "
+             "Retries after a failure belong to the run in any case."},
     {"lease", OPTION_DURATION, FIELD(lease_ms), CMD_CATCHUP, "30s", 1000, 3600000,
      .metavar = "DURATION",
      .help = "How long a claimed segment is held without a heartbeat; six heartbeats fit in."},
@@ -49,24 +89,26 @@ static const struct option_def table[] = {
      .metavar = "MS", .help = "Longest delay between two tries, in milliseconds."},
     {"retry-jitter-ms", OPTION_INT, FIELD(retry_jitter_ms), CMD_CATCHUP, "100", 0, 3600000,
      .metavar = "MS", .help = "Random part added to each delay, in milliseconds."},
-    {"max-outage", OPTION_DURATION, FIELD(max_outage_ms), CMD_CATCHUP, "15m", SECOND, 30 * DAY,
-     .metavar = "DURATION",
-     .help = "Give up when the upstream has answered nothing useful for so long."},
+    {"max-outage", OPTION_DURATION, FIELD(max_outage_ms), CMD_CATCHUP | CMD_IMPORT | CMD_EXPORT,
+     "15m", SECOND, 30 * DAY, .metavar = "DURATION",
+     .help = "Give up when the upstream, or the database, has not answered well for so long."},
     {"max-body", OPTION_BYTES, FIELD(max_body), CMD_CATCHUP, "8MiB", KIB, GIB, .metavar = "SIZE",
      .help = "Largest answer that is read; a larger one is a failure of its id."},
-    {"revisions", OPTION_ENUM, FIELD(revisions), CMD_CATCHUP, "content",
+    {"revisions", OPTION_ENUM, FIELD(revisions), CMD_CATCHUP | CMD_IMPORT, "content",
      .choices = "all|content|none",
      .help = "What to keep of an item that changes: every earlier version, the versions whose "
              "words differ, or nothing."},
-    {"progress", OPTION_ENUM, FIELD(progress), CMD_CATCHUP, "auto", .choices = "auto|bar|line|none",
+    {"progress", OPTION_ENUM, FIELD(progress), CMD_CATCHUP | CMD_VERIFY | CMD_IMPORT | CMD_EXPORT,
+     "auto", .choices = "auto|bar|line|none",
      .help = "How to show progress. auto draws a bar on a terminal and writes a line every 10 s "
              "elsewhere."},
     {"metrics-bind", OPTION_STRING, FIELD(metrics_bind), CMD_CATCHUP, .accepts = shape_bind,
      .allowed = "ADDR:PORT, such as 127.0.0.1:9464 or [::1]:9464", .metavar = "ADDR:PORT",
      .help = "Serve Prometheus metrics there while running. Off by default."},
 
-    {"seed", OPTION_INT, FIELD(seed), CMD_DEMO, "1", 0, LARGEST_ID, .metavar = "N",
-     .help = "The same seed makes the same items."},
+    {"seed", OPTION_INT, FIELD(seed), CMD_DEMO | CMD_VERIFY, .max = LARGEST_ID, .metavar = "N",
+     .help = "The same seed makes the same items, and draws the same sample. Without it demo takes "
+             "1, and verify a fresh one, which it prints."},
     {"maxitem", OPTION_INT, FIELD(maxitem), CMD_DEMO, "20000", 1, 1 << 28, .metavar = "ID",
      .help = "The newest id at the start."},
     {"grow", OPTION_DOUBLE, FIELD(grow), CMD_DEMO, "0", 0, 1e6, .metavar = "RATE",
@@ -97,7 +139,7 @@ static const struct option_def table[] = {
                 "of at most 63 characters",
      .metavar = "NAME", .flags = OPTION_COMMON,
      .help = "Schema that holds the tables on PostgreSQL."},
-    {"no-migrate", OPTION_BOOL, FIELD(no_migrate), CMD_CATCHUP, .flags = OPTION_COMMON,
+    {"no-migrate", OPTION_BOOL, FIELD(no_migrate), CMD_CATCHUP | CMD_IMPORT, .flags = OPTION_COMMON,
      .help = "Do not bring the tables up to date first; fail if they are not."},
     {"upstream", OPTION_STRING, FIELD(upstream), ASKS_UPSTREAM,
      "https://hacker-news.firebaseio.com/v0", .accepts = shape_http_root,

@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include "cli/cli.h"
 #include "cli/shapes.h"
 #include "cli/suggest.h"
 
@@ -125,7 +126,7 @@ static enum verdict refuse_password(const struct given *g, struct err *e) {
                    g->label);
 }
 
-static enum verdict read_flags(const struct settings *s, const struct option_source *from,
+static enum verdict read_flags(struct settings *s, const struct option_source *from,
                                struct flags *f, struct err *e) {
     for (int i = 0; i < from->argc; i++) {
         const char *arg = from->argv[i];
@@ -133,11 +134,12 @@ static enum verdict read_flags(const struct settings *s, const struct option_sou
             f->help = true;
             return V_OK;
         }
-        if (!str_starts(str_of(arg), "--") || arg[2] == '\0')
-            return err_set(e, V_INVALID, "config", 0, "%s '%.60s' for 'tain %s'",
-                           arg[0] == '-' && arg[1] != '-' ? "unknown option"
-                                                          : "unexpected argument",
-                           arg, s->command_name);
+        if (!str_starts(str_of(arg), "--") || arg[2] == '\0') {
+            enum verdict v = words_take(s, arg, e);
+            if (v != V_OK)
+                return v;
+            continue;
+        }
         struct given *g = &f->items[f->n];
         enum verdict v = read_flag(s, from, &i, g, e);
         if (v == V_OK)
@@ -146,7 +148,7 @@ static enum verdict read_flags(const struct settings *s, const struct option_sou
             return v;
         f->n++;
     }
-    return V_OK;
+    return words_check(s, e);
 }
 
 static enum verdict apply_defaults(struct settings *s, struct err *e) {
@@ -166,7 +168,8 @@ static enum verdict apply_defaults(struct settings *s, struct err *e) {
 /* An empty variable counts as none, as everywhere in a shell. */
 static enum verdict apply_env(struct settings *s, const struct option_def *d,
                               const char *(*env)(const char *), struct err *e) {
-    if (!(d->commands & s->command) || (d->flags & OPTION_NO_ENV))
+    bool ours = (d->commands & s->command) || s->command == CMD_DOCTOR; /* it looks at all */
+    if (!ours || (d->flags & OPTION_NO_ENV))
         return V_OK;
     char name[OPTION_NAME_MAX];
     option_env_name(d, name);

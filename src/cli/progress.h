@@ -15,7 +15,8 @@
 enum progress_mode { PROGRESS_AUTO, PROGRESS_BAR, PROGRESS_LINE, PROGRESS_NONE };
 
 struct progress_view {
-    int64_t total_ids, done_ids; /* of the window; done: stored or settled */
+    int64_t total_ids, done_ids; /* of the window; done: stored or settled; total -1: unknown */
+    bool bytes;                  /* the two are bytes of a file */
     int64_t fetched, missing, retries, waiting, dead_letters;
     int64_t frontier, maxitem;
     double rate_per_s; /* filled by progress_update(): ids done per second over some 10 s */
@@ -24,6 +25,7 @@ struct progress_view {
     bool paused;
     const char *pause_reason; /* may be NULL */
     const char *phase;        /* "catching up"; may be NULL */
+    const char *note; /* of a command that fetches nothing: in place of the figures; or NULL */
 };
 
 struct progress_style {

@@ -70,6 +70,20 @@ static void put_cells(struct line *l, const struct progress_view *v, int cells) 
     put(l, PLAIN, unicode ? "▏" : "]");
 }
 
+static const char *percent_text(char out[FORMAT_MAX], const struct progress_view *v) {
+    if (v->total_ids >= 0)
+        return format_percent(out, v->done_ids, v->total_ids);
+    snprintf(out, FORMAT_MAX, "--%%");
+    return out;
+}
+
+static const char *rate_text(char out[FORMAT_MAX], const struct progress_view *v) {
+    if (!v->bytes)
+        return format_rate(out, v->rate_per_s);
+    snprintf(out, FORMAT_MAX, "%.1f MiB/s", v->rate_per_s / 1048576);
+    return out;
+}
+
 static void eta_text(char *out, size_t size, const struct progress_view *v) {
     char time[FORMAT_MAX];
     if (v->eta_s < 0)
@@ -84,8 +98,7 @@ static void render_first(struct line *l, const struct progress_view *v) {
     char phase[32], percent[FORMAT_MAX], rate[FORMAT_MAX], eta[64], tail[160];
     clean(phase, sizeof phase, v->paused ? "paused" : v->phase ? v->phase : "working");
     eta_text(eta, sizeof eta, v);
-    snprintf(tail, sizeof tail, " %6s  %9s  %s", format_percent(percent, v->done_ids, v->total_ids),
-             format_rate(rate, v->rate_per_s), eta);
+    snprintf(tail, sizeof tail, " %6s  %9s  %s", percent_text(percent, v), rate_text(rate, v), eta);
     int fixed = columns(phase) + columns(tail) + 3; /* a blank and the two ends of the bar */
     int cells = l->left - fixed;
     if (l->left >= NARROW)
@@ -119,6 +132,11 @@ static void put_number(struct line *l, enum tint tint, int64_t n, const char *wo
 /* Trouble first: what does not fit is dropped from the end. */
 static void render_second(struct line *l, const struct progress_view *v) {
     char a[FORMAT_MAX], b[FORMAT_MAX], text[160], reason[80];
+    if (v->note) {
+        clean(text, sizeof text, v->note);
+        put(l, PLAIN, text);
+        return;
+    }
     snprintf(text, sizeof text, "frontier %s of %s", format_count(a, v->frontier),
              format_count(b, v->maxitem));
     put(l, PLAIN, text);
@@ -158,6 +176,8 @@ static size_t line_fields(const struct progress_view *v, struct line_field out[1
     out[n++] = (struct line_field){"rate", (int64_t)(v->rate_per_s + 0.5)};
     if (v->eta_s >= 0)
         out[n++] = (struct line_field){"eta_s", v->eta_s};
+    if (v->note)
+        return n;
     out[n++] = (struct line_field){"frontier", v->frontier};
     out[n++] = (struct line_field){"maxitem", v->maxitem};
     out[n++] = (struct line_field){"fetched", v->fetched};
@@ -179,11 +199,15 @@ void progress_render_line(struct strbuf *out, const struct progress_view *v, boo
         strbuf_adds(out, "{\"msg\":\"progress\",\"phase\":");
         strbuf_add_json(out, str_of(phase));
     } else {
-        strbuf_addf(out, "%s %s", phase, format_percent(percent, v->done_ids, v->total_ids));
+        strbuf_addf(out, "%s %s", phase, percent_text(percent, v));
     }
     for (size_t i = 0; i < n; i++)
         strbuf_addf(out, json ? ",\"%s\":%" PRId64 : " %s=%" PRId64, fields[i].key,
                     fields[i].value);
+    if (v->note) {
+        strbuf_adds(out, json ? ",\"note\":" : " note=");
+        strbuf_add_json(out, str_of(v->note));
+    }
     if (v->paused) {
         strbuf_adds(out, json ? ",\"paused\":" : " paused=");
         strbuf_add_json(out, str_of(v->pause_reason ? v->pause_reason : "yes"));

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 void settings_release(struct settings *s) {
+    for (size_t i = 0; i < s->words.n; i++)
+        free(s->words.items[i]);
     size_t n;
     const struct option_def *table = option_table(&n);
     for (size_t i = 0; i < n; i++) {
@@ -71,12 +73,11 @@ static enum verdict check_readable(const struct settings *s, const char *option,
 
 enum verdict settings_check(const struct settings *s, struct err *e) {
     enum verdict v = V_OK;
-    if (s->command == CMD_CATCHUP) {
+    if (option_find("start-id")->commands & s->command)
         v = check_order(s, "start-id", s->start_id, "end-id", s->end_id, e);
-        if (v == V_OK)
-            v = check_order(s, "retry-initial-ms", s->retry_initial_ms, "retry-max-ms",
-                            s->retry_max_ms, e);
-    }
+    if (v == V_OK && s->command == CMD_CATCHUP)
+        v = check_order(s, "retry-initial-ms", s->retry_initial_ms, "retry-max-ms", s->retry_max_ms,
+                        e);
     if (v == V_OK && (option_find("ca-file")->commands & s->command))
         v = check_readable(s, "ca-file", s->ca_file, e);
     return v;
@@ -150,8 +151,30 @@ static void add_option(struct strbuf *out, const struct option_def *d, const voi
     }
 }
 
+void settings_value(const struct settings *s, const char *option, struct strbuf *out) {
+    const struct option_def *d = option_find(option);
+    const void *field = (const char *)s + d->offset;
+    CLEANUP(strbuf_release) struct strbuf text;
+    strbuf_init(&text, 4096);
+    if (d->type == OPTION_BOOL)
+        strbuf_adds(&text, *(const bool *)field ? " true" : " false");
+    else if (d->type == OPTION_STRING && (d->flags & OPTION_SECRET))
+        database_redact(*(char *const *)field, out);
+    else if (d->type == OPTION_LIST)
+        for (size_t i = 0; i < ((const struct string_list *)field)->n; i++)
+            strbuf_addf(&text, " %s", ((const struct string_list *)field)->items[i]);
+    else
+        add_value(&text, d, field);
+    if (text.n)
+        strbuf_adds(out, text.p + 1);
+}
+
 void settings_command_line(const struct settings *s, struct strbuf *out) {
     strbuf_addf(out, "tain %s", s->command_name);
+    for (size_t i = 0; i < s->words.n; i++) {
+        strbuf_addc(out, ' ');
+        add_quoted(out, s->words.items[i]);
+    }
     size_t n;
     const struct option_def *table = option_table(&n);
     for (size_t i = 0; i < n; i++)

@@ -17,13 +17,18 @@ enum command_id {
     CMD_STATUS = 1 << 1,
     CMD_MIGRATE = 1 << 2,
     CMD_DEMO = 1 << 3,
+    CMD_VERIFY = 1 << 4,
+    CMD_DEAD_LETTER = 1 << 5,
+    CMD_DOCTOR = 1 << 6,
+    CMD_IMPORT = 1 << 7,
+    CMD_EXPORT = 1 << 8,
 };
 
 /* Where a value came from; a later one wins over an earlier one. */
 enum origin { ORIGIN_DEFAULT, ORIGIN_FILE, ORIGIN_ENV, ORIGIN_FLAG };
 
 #define SETTINGS_LIST_MAX 64
-#define SETTINGS_OPTIONS_MAX 64
+#define SETTINGS_OPTIONS_MAX 96
 
 struct string_list {
     char *items[SETTINGS_LIST_MAX];
@@ -33,6 +38,7 @@ struct string_list {
 struct settings {
     enum command_id command;
     const char *command_name; /* static storage */
+    struct string_list words; /* what stood there without dashes, as the command's row allows */
 
     /* common */
     char *db, *schema;
@@ -57,6 +63,18 @@ struct settings {
     int progress;  /* enum progress_mode */
     char *metrics_bind;
 
+    /* verify and dead-letter */
+    int64_t sample, id;
+    bool repair, all;
+    char *failure_class, *reason;
+
+    /* import and export; the file is words[0] */
+    char *as_of; /* an instant, see shapes.h */
+    int64_t verify_sample;
+    bool no_checksum, restart, resume;
+    int compress; /* auto, none, zstd */
+    int64_t level;
+
     /* demo */
     int64_t seed, maxitem;
     double grow; /* ids per second */
@@ -79,6 +97,9 @@ enum origin settings_origin(const struct settings *s, const char *option);
 
 /* The option as its giver wrote it: "--end-id", "TAIN_END_ID" or "tain.conf: end_id". */
 void settings_label(const struct settings *s, const char *option, char *out, size_t size);
+
+/* The option's value as a user would write it; *** stands for passwords. */
+void settings_value(const struct settings *s, const char *option, struct strbuf *out);
 
 /* The command line that gives these settings again, quoted for a shell: "tain catchup --limit 5".
  * Only what came from flags is in it; the environment and the file stay where they are. */

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <string.h>
+#include <time.h>
 
 bool shape_not_empty(const char *text) {
     return *text != '\0';
@@ -30,16 +31,30 @@ bool shape_identifier(const char *text) {
     return strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == n;
 }
 
+/* "host:99999" and "host:x" are not addresses. An IPv6 address has its colons within brackets. */
+static bool port_is_sound(const char *host) {
+    size_t n = strcspn(host, "/");
+    const char *bracket = memchr(host, ']', n), *from = bracket ? bracket : host;
+    const char *colon = memchr(from, ':', n - (size_t)(from - host));
+    if (!colon)
+        return true;
+    int64_t port;
+    struct str digits = {colon + 1, n - (size_t)(colon + 1 - host)};
+    return str_to_i64(digits, &port) && port >= 1 && port <= 65535;
+}
+
+#define HTTP_ROOT_MAX 900 /* what is asked for is put behind it, and has a maximum too */
+
 bool shape_http_root(const char *text) {
     const char *host = str_starts(str_of(text), "http://")    ? text + strlen("http://")
                        : str_starts(str_of(text), "https://") ? text + strlen("https://")
                                                               : NULL;
-    if (!host || *host == '\0' || *host == '/' || *host == ':')
+    if (!host || *host == '\0' || *host == '/' || *host == ':' || strlen(text) > HTTP_ROOT_MAX)
         return false;
     for (const char *p = host; *p; p++)
         if (*p == '?' || *p == '#' || isspace((unsigned char)*p) || iscntrl((unsigned char)*p))
             return false;
-    return true;
+    return port_is_sound(host);
 }
 
 bool shape_bind(const char *text) {
@@ -173,4 +188,34 @@ void database_redact(const char *text, struct strbuf *out) {
         rest = value + value_length(value);
     }
     strbuf_adds(out, rest);
+}
+
+static bool parse_date(const char *text, int64_t *ret_ms) {
+    static const char *const forms[] = {"%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S",
+                                        "%Y-%m-%d %H:%M:%S", "%Y-%m-%d"};
+    for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+        struct tm tm = {0};
+        const char *end = strptime(text, forms[i], &tm);
+        if (!end || *end)
+            continue;
+        struct tm kept = tm;
+        *ret_ms = (int64_t)timegm(&tm) * 1000;
+        return tm.tm_mday == kept.tm_mday; /* timegm() makes March of the 30th of February */
+    }
+    return false;
+}
+
+bool shape_parse_instant(const char *text, int64_t *ret_ms) {
+    int64_t seconds;
+    if (text[strspn(text, "0123456789")] != '\0')
+        return parse_date(text, ret_ms) && *ret_ms > 0;
+    if (!str_to_i64(str_of(text), &seconds) || seconds < 1 || seconds > INT64_C(100000000000))
+        return false;
+    *ret_ms = seconds * 1000;
+    return true;
+}
+
+bool shape_instant(const char *text) {
+    int64_t ms;
+    return shape_parse_instant(text, &ms);
 }

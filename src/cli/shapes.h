@@ -12,6 +12,10 @@ bool shape_bind(const char *text);       /* HOST:PORT or [IPV6]:PORT */
 bool shape_address(const char *text);    /* a numeric IPv4 or IPv6 address */
 bool shape_not_empty(const char *text);
 
+/* 2026-01-31, 2026-01-31T12:00:00Z (the Z may be left out: it is UTC) or unix seconds. */
+bool shape_instant(const char *text);
+bool shape_parse_instant(const char *text, int64_t *ret_ms);
+
 /* "LO-HI", both ids, LO not above HI. */
 bool shape_id_range(const char *text);
 bool shape_parse_id_range(const char *text, int64_t *ret_lo, int64_t *ret_hi);

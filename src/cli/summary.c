@@ -44,9 +44,9 @@ static void print_hints(FILE *out, const struct summary *s) {
                 format_count(n, s->waiting), s->waiting == 1 ? "id is" : "ids are");
     if (s->dead_letters > 0)
         fprintf(out,
-                "%s dead %s: failed at every try. 'tain status' counts them, the table "
-                "ingest_dlq_items says why;\n--force-replay-window with --start-id and --end-id "
-                "fetches a range again.\n",
+                "%s dead %s: failed at every try. 'tain dead-letter list' says why; 'tain "
+                "dead-letter replay --all'\nlets the next run try again, 'tain dead-letter accept "
+                "ID' gives one up for good.\n",
                 format_count(n, s->dead_letters), s->dead_letters == 1 ? "letter" : "letters");
     if (s->stopped && s->resume_command)
         fprintf(out, "Nothing that was stored is lost. To go on: %s\n", s->resume_command);

@@ -23,10 +23,18 @@ enum db_kind db_kind(const struct db *db) {
     return db->kind;
 }
 
-enum verdict db_begin(struct db *db, struct err *e) {
-    enum verdict v = db->driver->script(db, db->driver->begin, e);
+static enum verdict begin(struct db *db, const char *sql, struct err *e) {
+    enum verdict v = db->driver->script(db, sql, e);
     db->in_transaction = v == V_OK;
     return v;
+}
+
+enum verdict db_begin(struct db *db, struct err *e) {
+    return begin(db, db->driver->begin, e);
+}
+
+enum verdict db_begin_read(struct db *db, struct err *e) {
+    return begin(db, db->driver->begin_read, e);
 }
 
 enum verdict db_commit(struct db *db, struct err *e) {

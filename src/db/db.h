@@ -65,6 +65,8 @@ void db_close(struct db *db); /* NULL is fine */
 enum db_kind db_kind(const struct db *db);
 
 MUST_CHECK enum verdict db_begin(struct db *db, struct err *e); /* SQLite: IMMEDIATE */
+/* For reading only: every statement up to the commit sees the same instant, no writer waits. */
+MUST_CHECK enum verdict db_begin_read(struct db *db, struct err *e);
 MUST_CHECK enum verdict db_commit(struct db *db, struct err *e);
 void db_rollback(struct db *db); /* harmless outside a transaction */
 

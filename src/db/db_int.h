@@ -16,7 +16,7 @@ struct db_driver {
     enum verdict (*recover)(struct db *db, struct err *e);
     int64_t (*row_int)(const struct db_row *row, int col);
     struct str (*row_text)(const struct db_row *row, int col);
-    const char *begin;
+    const char *begin, *begin_read;
 };
 
 /* The head of both drivers' connections. */

@@ -25,6 +25,7 @@ static enum verdict lock_and_prepare(struct db *db, const char *schema, struct e
     int n = 0;
     if (db->kind == DB_POSTGRES)
         n = snprintf(sql, sizeof sql,
+                     "SET LOCAL lock_timeout TO 0; SET LOCAL statement_timeout TO 0;"
                      "SELECT pg_advisory_xact_lock(7496942);"
                      "CREATE SCHEMA IF NOT EXISTS \"%s\";",
                      schema);

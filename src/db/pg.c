@@ -27,8 +27,9 @@ static enum verdict failed(struct pg_db *p, PGresult *r, struct err *e) {
     const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
     const char *text = r ? PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY) : NULL;
     enum verdict v = PQstatus(p->conn) == CONNECTION_BAD ? V_RETRY : pg_verdict(state);
-    err_set(e, v, "postgres", 0, "%s%s%s", text ? text : PQerrorMessage(p->conn),
-            state ? " SQLSTATE " : "", state ? state : "");
+    bool disk = state && strcmp(state, "53100") == 0; /* the server names a file only */
+    err_set(e, v, "postgres", 0, "%s%s%s%s", disk ? "the disk of the database is full: " : "",
+            text ? text : PQerrorMessage(p->conn), state ? " SQLSTATE " : "", state ? state : "");
     PQclear(r);
     return v;
 }
@@ -92,6 +93,8 @@ static enum verdict take_rows(struct pg_db *p, PGresult *r, db_row_fn *fn, void 
     int n = fn ? PQntuples(r) : 0;
     for (row.index = 0; row.index < n && v == V_OK; row.index++)
         v = fn(ctx, &row);
+    if (v != V_OK)
+        err_set(e, v, "postgres", 0, "the answer has a row that makes no sense");
     PQclear(r);
     return v;
 }
@@ -165,20 +168,27 @@ static enum verdict set_up_session(struct pg_db *p, struct err *e) {
     PQsetNoticeReceiver(p->conn, ignore_notice, NULL);
     memset(p->prepared, 0, (size_t)p->head.catalog->n * sizeof *p->prepared);
     char *quoted = PQescapeIdentifier(p->conn, p->schema, strlen(p->schema));
-    char sql[256];
+    char sql[512];
     /* A process that sleeps within a transaction must not keep its locks from its peers. */
     snprintf(sql, sizeof sql,
              "SET search_path TO %s, pg_catalog; SET jit TO off;"
-             "SET idle_in_transaction_session_timeout TO '10s'",
+             "SET idle_in_transaction_session_timeout TO '10s';"
+             "SET lock_timeout TO '10s'; SET statement_timeout TO '120s';"
+             /* what is acknowledged must be stored, whatever the server's default */
+             "SELECT set_config('synchronous_commit', 'on', false)"
+             " WHERE current_setting('synchronous_commit') = 'off'",
              quoted ? quoted : "tain");
     PQfreemem(quoted);
     return pg_script(&p->head, sql, e);
 }
 
 static enum verdict connect_now(struct pg_db *p, struct err *e) {
-    static const char *const keys[] = {"connect_timeout", "fallback_application_name", "dbname",
-                                       NULL};
-    const char *const values[] = {"10", "tain", p->uri, NULL};
+    /* What stands in the address wins over these. A host that vanished is noticed in half a minute.
+     */
+    static const char *const keys[] = {
+        "connect_timeout",     "fallback_application_name", "tcp_user_timeout", "keepalives_idle",
+        "keepalives_interval", "keepalives_count",          "dbname",           NULL};
+    const char *const values[] = {"10", "tain", "30000", "10", "5", "3", p->uri, NULL};
     PQfinish(p->conn);
     p->conn = PQconnectdbParams(keys, values, 1);
     if (PQstatus(p->conn) != CONNECTION_OK) {
@@ -223,6 +233,7 @@ static const struct db_driver driver = {
     .row_int = pg_row_int,
     .row_text = pg_row_text,
     .begin = "BEGIN",
+    .begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 };
 
 enum verdict pg_open(const struct db_options *o, struct db **ret, struct err *e) {

@@ -18,6 +18,7 @@ static const struct {
     {"57P03", V_RETRY}, /* starting up */
     {"57P05", V_RETRY}, /* idle session time-out */
     {"25006", V_RETRY}, /* read-only: a standby that may be promoted */
+    {"22", V_INVALID},  /* a value that the type cannot hold: that row's fault */
     {"23", V_CONFLICT}, /* integrity constraint */
     {"53100", V_FATAL}, /* disk full: a person has to make room */
     {"54000", V_LIMIT}, /* program limit exceeded */

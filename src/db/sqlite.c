@@ -83,7 +83,9 @@ static enum verdict step_all(struct sqlite_db *s, sqlite3_stmt *st, db_row_fn *f
     while ((rc = sqlite3_step(st)) == SQLITE_ROW && v == V_OK)
         if (fn)
             v = fn(ctx, &row);
-    if (v == V_OK && rc != SQLITE_DONE)
+    if (v != V_OK)
+        err_set(e, v, "sqlite", 0, "the answer has a row that makes no sense");
+    else if (rc != SQLITE_DONE)
         v = failed(s, e);
     sqlite3_reset(st);
     return v;
@@ -92,7 +94,7 @@ static enum verdict step_all(struct sqlite_db *s, sqlite3_stmt *st, db_row_fn *f
 static enum verdict sqlite_run(struct db *db, int stmt, const struct db_val *vals, size_t n,
                                db_row_fn *fn, void *ctx, struct err *e) {
     struct sqlite_db *s = self_of(db);
-    sqlite3_stmt *st;
+    sqlite3_stmt *st = NULL;
     enum verdict v = prepare(s, stmt, &st, e);
     if (v != V_OK)
         return v;
@@ -112,7 +114,7 @@ static enum verdict sqlite_run(struct db *db, int stmt, const struct db_val *val
 static enum verdict sqlite_each(struct db *db, int stmt, const struct db_col *cols, size_t n_cols,
                                 size_t n_rows, db_row_fn *fn, void *ctx, struct err *e) {
     struct sqlite_db *s = self_of(db);
-    sqlite3_stmt *st;
+    sqlite3_stmt *st = NULL;
     enum verdict v = prepare(s, stmt, &st, e);
     int64_t before = sqlite3_total_changes64(s->handle);
     for (size_t r = 0; r < n_rows && v == V_OK; r++) {
@@ -156,6 +158,7 @@ static const struct db_driver driver = {
     .row_int = sqlite_row_int,
     .row_text = sqlite_row_text,
     .begin = "BEGIN IMMEDIATE",
+    .begin_read = "BEGIN",
 };
 
 static void fn_now_ms(sqlite3_context *ctx, int n UNUSED, sqlite3_value **args UNUSED) {

@@ -34,7 +34,7 @@ void corpus_user(const struct corpus *c, struct str name, struct strbuf *out) {
         strbuf_add_json(out, strbuf_str(&about));
         strbuf_addc(out, ',');
     }
-    strbuf_addf(out, "\"created\":%lld,\"id\":", (long long)(c->first_time + (int64_t)(h >> 44)));
+    strbuf_addf(out, "\"created\":%lld,\"id\":", (long long)c->first_time + (long long)(h >> 44));
     strbuf_add_json(out, name);
     strbuf_addf(out, ",\"karma\":%d", (int)(h % 20000));
     int64_t max = corpus_maxitem(c);
@@ -73,7 +73,7 @@ static int heavier_first(const void *a, const void *b) {
 }
 
 void corpus_list(const struct corpus *c, enum corpus_list which, struct strbuf *out) {
-    struct listed found[LIST_MAX];
+    struct listed found[LIST_MAX] = {0};
     size_t max = which <= CORPUS_BEST ? LIST_MAX : 200, n = 0;
     int64_t newest = corpus_maxitem(c);
     for (int64_t id = newest; id > 0 && id > newest - LIST_WINDOW && n < max; id--) {

@@ -44,7 +44,7 @@ static uint8_t *put_head(uint8_t *to, enum content_tag tag, bool present, size_t
 
 static uint8_t *put_str(uint8_t *to, enum content_tag tag, struct str s) {
     to = put_head(to, tag, s.p != NULL, s.n);
-    if (s.n)
+    if (s.p && s.n)
         memcpy(to, s.p, s.n);
     return to + s.n;
 }
@@ -78,12 +78,12 @@ static int64_t content_hash(struct arena *a, const struct item *it) {
     return hash;
 }
 
-static int64_t kids_hash(struct arena *a, const struct item *it) {
-    if (it->n_kids == 0)
+int64_t item_kids_hash(struct arena *a, const int64_t *ids, size_t n) {
+    if (n == 0)
         return 0;
-    uint8_t *form = arena_alloc(a, it->n_kids * 8);
-    put_ids(form, it->kids, it->n_kids);
-    int64_t hash = (int64_t)XXH3_64bits(form, it->n_kids * 8);
+    uint8_t *form = arena_alloc(a, n * 8);
+    put_ids(form, ids, n);
+    int64_t hash = (int64_t)XXH3_64bits(form, n * 8);
     arena_trim(a, form, 0);
     return hash ? hash : 1;
 }
@@ -94,7 +94,7 @@ void item_derive(struct arena *a, struct item *it) {
     if (it->url.p && !url_key(a, it->url, &it->url_key, &it->domain))
         it->url_key = it->domain = STR_NONE;
     it->content_hash = content_hash(a, it);
-    it->kids_hash = kids_hash(a, it);
+    it->kids_hash = item_kids_hash(a, it->kids, it->n_kids);
 }
 
 bool item_is_delayed(const struct item *it) {

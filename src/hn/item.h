@@ -40,6 +40,9 @@ enum item_shape item_parse(struct arena *a, struct str body, int64_t want_id, st
 /* Fills url_key, domain and the hashes. */
 void item_derive(struct arena *a, struct item *it);
 
+/* The kids_hash of these kids in this order: 0 for none, never 0 for some. */
+int64_t item_kids_hash(struct arena *a, const int64_t *ids, size_t n);
+
 /* Appends the item in Firebase form: keys in alphabetical order, absent ones left out. */
 void item_render(const struct item *it, struct strbuf *out);
 

@@ -4,6 +4,7 @@
 #include "mirror/ingest.h"
 #include "mirror/maxitem.h"
 #include "mirror/metrics.h"
+#include "mirror/patience.h"
 #include "mirror/writer.h"
 #include "store/status.h"
 
@@ -22,6 +23,7 @@ struct run {
     struct writer *writer;
     struct range window;
     int64_t maxitem, canary;
+    struct patience patience; /* while the main thread has the store */
     pthread_t fetch_thread, write_thread;
     enum ingest_end end;
     atomic_bool fetch_over;
@@ -61,18 +63,37 @@ static enum verdict open_http(struct run *r, struct err *e) {
     return http_new(&options, &r->http, e);
 }
 
-/* False: there is nothing to do. */
-static enum verdict find_window(struct run *r, bool *ret_any, struct err *e) {
+/* The window is empty, but repairs may stand open below the frontier: they are the window then. It
+ * ends where the mirror does, so that nothing new is planned. */
+static enum verdict find_repairs(struct run *r, int64_t frontier, bool *ret_any, struct err *e) {
+    int64_t lo = 0, hi = 0;
+    enum verdict v = store_reclaim(r->o->store, e);
+    if (v == V_OK)
+        v = store_repairs(r->o->store, &lo, &hi, e);
+    if (v != V_OK || lo == 0 || frontier < 1)
+        return v;
+    r->window.hi = hi < frontier ? hi : frontier;
+    r->window.lo = lo < r->window.hi ? lo : r->window.hi;
+    *ret_any = true;
+    return V_OK;
+}
+
+/* What the archive says: how far it is, and one id that is known to work. */
+static enum verdict read_archive(struct run *r, struct frontier *ret, struct err *e) {
     struct store *s = r->o->store;
-    enum verdict v =
-        fetch_maxitem(r->http, r->o->clock, r->o->upstream, r->o->stop, &r->maxitem, e);
+    enum verdict v = store_note_maxitem(s, r->maxitem, e);
     if (v == V_OK)
-        v = store_note_maxitem(s, r->maxitem, e);
-    struct frontier f;
-    if (v == V_OK)
-        v = plan_frontier(s, &f, e);
+        v = plan_frontier(s, ret, e);
     if (v == V_OK)
         v = store_any_item(s, &r->canary, e);
+    return v;
+}
+
+/* Sets *ret_any when there is something to do. With --limit alone the window begins behind what was
+ * ever looked at: a dead letter does not make every run fetch nothing. */
+static enum verdict choose_window(struct run *r, bool *ret_any, struct err *e) {
+    struct frontier f;
+    enum verdict v = read_archive(r, &f, e);
     if (v != V_OK)
         return v;
     const struct window_ask ask = {
@@ -80,13 +101,27 @@ static enum verdict find_window(struct run *r, bool *ret_any, struct err *e) {
         .end_id = r->o->end_id,
         .limit = r->o->limit,
         .ignore_highest = r->o->ignore_highest,
-        .frontier = f.id,
+        .frontier = r->o->limit && !r->o->start_id ? f.scanned : f.id,
         .maxitem = r->maxitem,
     };
     metric_set(&m_maxitem, 0, r->maxitem);
     metric_set(&m_frontier, 0, f.id);
     *ret_any = window_resolve(&ask, &r->window);
-    return *ret_any ? store_lower_floor(s, r->window.lo, e) : V_OK;
+    if (!*ret_any)
+        return find_repairs(r, f.id, ret_any, e);
+    return store_lower_floor(r->o->store, r->window.lo, e);
+}
+
+static enum verdict find_window(struct run *r, bool *ret_any, struct err *e) {
+    enum verdict v =
+        fetch_maxitem(r->http, r->o->clock, r->o->upstream, r->o->stop, &r->maxitem, e);
+    if (v != V_OK)
+        return v;
+    do {
+        v = choose_window(r, ret_any, e);
+    } while (v == V_RETRY && (v = patience_bear(&r->patience, e)) == V_OK);
+    patience_well(&r->patience);
+    return v;
 }
 
 static void make_workers(struct run *r) {
@@ -158,19 +193,28 @@ static enum verdict run_threads(struct run *r, struct err *e) {
 }
 
 /* The last look: children whose parents came in another process's batch, and what is left. */
-static enum verdict finish(struct run *r, struct catchup_result *ret, struct err *e) {
+static enum verdict look_back(struct run *r, struct catchup_result *ret, struct err *e) {
     struct store *s = r->o->store;
     struct plan plan = {.window = r->window, .width = r->o->segment_width};
     struct plan_report report = {0};
     int64_t adopted;
-    enum verdict v = store_recover(s, e);
-    if (v == V_OK && r->end == INGEST_FINISHED)
+    enum verdict v = V_OK;
+    if (r->end == INGEST_FINISHED)
         v = store_adopt_orphans(s, &adopted, e);
     if (v == V_OK)
         v = plan_step(s, &plan, 0, &report, e);
     if (v == V_OK)
         v = store_unresolved(s, r->window.lo, r->window.hi, &ret->waiting, &ret->dead, e);
     ret->frontier = report.frontier;
+    return v;
+}
+
+static enum verdict finish(struct run *r, struct catchup_result *ret, struct err *e) {
+    enum verdict v = store_recover(r->o->store, e);
+    if (v == V_OK)
+        v = look_back(r, ret, e);
+    while (v == V_RETRY && (v = patience_bear(&r->patience, e)) == V_OK)
+        v = look_back(r, ret, e);
     return v;
 }
 
@@ -207,24 +251,43 @@ static enum verdict run_window(struct run *r, struct catchup_result *ret, struct
     return v;
 }
 
+/* There is nothing to fetch, but the run before this one may have been killed after its last batch
+ * and before its last look. */
+static enum verdict look_after(const struct run *r, struct catchup_result *ret, struct err *e) {
+    struct plan nothing = {.window = {1, 0}, .width = r->o->segment_width};
+    struct plan_report report;
+    int64_t adopted;
+    enum verdict v = store_adopt_orphans(r->o->store, &adopted, e);
+    if (v == V_OK)
+        v = plan_step(r->o->store, &nothing, 0, &report, e);
+    if (v == V_OK)
+        ret->frontier = report.frontier;
+    return v;
+}
+
 enum verdict catchup_run(const struct catchup_options *o, struct catchup_result *ret,
                          struct err *e) {
     *ret = (struct catchup_result){0};
     int64_t begin = clock_mono(o->clock);
-    struct run r = {.o = o};
+    struct run r = {.o = o,
+                    .patience = {.store = o->store,
+                                 .clock = o->clock,
+                                 .stop = o->stop,
+                                 .max_outage_ms = o->max_outage_ms,
+                                 .rng = rng_fresh()}};
     enum verdict v = open_http(&r, e);
     if (v != V_OK)
         return v;
     queue_init(&r.to_writer, QUEUE_SLOTS);
     queue_init(&r.from_writer, QUEUE_SLOTS);
-    bool any;
+    bool any = false;
     v = find_window(&r, &any, e);
     ret->end = CATCHUP_NOTHING;
     ret->window = r.window;
     ret->maxitem = r.maxitem;
     ret->frontier.id = metric_get(&m_frontier, 0);
-    if (v == V_OK && any)
-        v = run_window(&r, ret, e);
+    if (v == V_OK)
+        v = any ? run_window(&r, ret, e) : look_after(&r, ret, e);
     ret->duration_ms = clock_mono(o->clock) - begin;
     queue_release(&r.to_writer);
     queue_release(&r.from_writer);

@@ -13,6 +13,8 @@
 #define MAX_BATCH_BYTES ((size_t)4 * 1024 * 1024)
 #define MAX_UNACKED 6      /* batches at the writer; more and no new request is started */
 #define LONG_WAIT_MS 1000  /* a segment whose last ids wait longer is given back meanwhile */
+#define MAX_PAUSE_MS 60000 /* the longest pause of the lane that an answer can ask for */
+#define WITNESS_MS 5000    /* two ids that ask for one within this time are believed */
 #define STOP_GRACE_MS 2000 /* what is in flight at a stop may still arrive */
 #define STOP_LIMIT_MS 4500 /* and then everything is released */
 
@@ -64,7 +66,8 @@ struct ingest {
     int64_t last_ok_id;   /* the canary of a probe */
     int64_t last_ok_mono; /* when anything was last answered well */
     bool probing;
-    int64_t not_before_mono; /* Retry-After */
+    int64_t not_before_mono;            /* Retry-After */
+    int64_t patience_id, patience_mono; /* who asked for a pause last, and when */
     _Atomic(const char *) illness;
 
     struct turns turns, next_turns;

@@ -5,6 +5,15 @@
 
 #define MAX_ERROR_TEXT 200
 
+/* A batch holds an id at most once as an exception: a newer one replaces it. */
+static void drop_exception(struct batch *b, int64_t id) {
+    for (size_t i = 0; b && i < b->n_exceptions; i++)
+        if (b->exceptions[i].id == id) {
+            b->exceptions[i] = b->exceptions[--b->n_exceptions];
+            return;
+        }
+}
+
 /* The id gets an exception row: the cursor may pass it, and a restart knows of it. */
 void ingest_except(struct ingest *g, struct fetch *f, enum exception_state state,
                    enum fail_class cls, const char *detail, int64_t due_mono) {
@@ -15,6 +24,7 @@ void ingest_except(struct ingest *g, struct fetch *f, enum exception_state state
     }
     f->state = state;
     struct batch *b = ingest_batch(g, f->run);
+    drop_exception(b, f->id);
     struct batch_exception *x = batch_add_exception(b);
     size_t n = strnlen(detail, MAX_ERROR_TEXT);
     x->id = f->id;
@@ -26,15 +36,6 @@ void ingest_except(struct ingest *g, struct fetch *f, enum exception_state state
     if (state == EXC_RETRY_WAIT)
         x->next_retry_at = ingest_now_db(g) + (due_mono - ingest_now(g));
     segrun_settle(f->run, f->id);
-}
-
-/* A batch holds an id at most once as an exception: a newer one replaces it. */
-static void drop_exception(struct batch *b, int64_t id) {
-    for (size_t i = 0; b && i < b->n_exceptions; i++)
-        if (b->exceptions[i].id == id) {
-            b->exceptions[i] = b->exceptions[--b->n_exceptions];
-            return;
-        }
 }
 
 static void wait_for(struct ingest *g, struct fetch *f, int64_t wait_ms) {
@@ -130,15 +131,26 @@ static void await_proof(struct ingest *g, struct fetch *f, const struct judgemen
     wait_for(g, f, g->o.retry.backoff.initial_ms);
 }
 
-static void honour_retry_after(struct ingest *g, const struct http_result *r) {
+/* One id that asks for patience gets it for itself; when two ask within a few seconds, it is the
+ * upstream that wants a pause, and the lane pauses. Never for longer than a minute: a probe or the
+ * next answer will say it again. */
+static void honour_retry_after(struct ingest *g, const struct fetch *f,
+                               const struct http_result *r) {
     if (r->retry_after_ms < 0 || (r->cls != NET_HTTP_429 && r->cls != NET_HTTP_5XX))
         return;
-    int64_t until = ingest_now(g) + r->retry_after_ms;
-    if (until > g->not_before_mono)
-        g->not_before_mono = until;
+    int64_t now = ingest_now(g);
+    int64_t wait = r->retry_after_ms < MAX_PAUSE_MS ? r->retry_after_ms : MAX_PAUSE_MS;
+    bool second = g->patience_id && g->patience_id != f->id && now - g->patience_mono < WITNESS_MS;
+    if (second && now + wait > g->not_before_mono) {
+        g->not_before_mono = now + wait;
+        atomic_store(&g->illness, "retry_after");
+    }
+    g->patience_id = f->id;
+    g->patience_mono = now;
 }
 
-static void note_load(struct ingest *g, const struct http_result *r, const struct judgement *j) {
+static void note_load(struct ingest *g, const struct fetch *f, const struct http_result *r,
+                      const struct judgement *j) {
     int64_t now = ingest_now(g);
     metric_add(&m_http_requests, (int)r->cls, 1);
     metric_observe(&m_http_seconds, r->elapsed_ms);
@@ -146,7 +158,7 @@ static void note_load(struct ingest *g, const struct http_result *r, const struc
         concurrency_overload(&g->window, now);
     else if (r->cls == NET_OK)
         concurrency_ok(&g->window, now, (double)r->elapsed_ms, g->n_flying + 1);
-    honour_retry_after(g, r);
+    honour_retry_after(g, f, r);
 }
 
 static void keep_item(struct ingest *g, struct fetch *f, const struct item *it) {
@@ -215,7 +227,7 @@ void ingest_done(void *ctx, const struct http_result *r) {
                            r->body.p ? r->body : nothing, f->id, &it);
     struct judgement j = judge_answer(r->cls, shape, shape == ITEM_OK && item_is_delayed(&it),
                                       id_is_young(f->id, g->o.maxitem));
-    note_load(g, r, &j);
+    note_load(g, f, r, &j);
     if (!run) {
         take_probe(g, f, &j);
         arena_release(&probe_arena);
@@ -236,6 +248,10 @@ void ingest_done(void *ctx, const struct http_result *r) {
         return;
     }
     struct decision d = decide(&j, f->attempts, f->rung, &g->o.retry, &g->rng);
+    int64_t asked = r->retry_after_ms < g->o.retry.backoff.max_ms ? r->retry_after_ms
+                                                                  : g->o.retry.backoff.max_ms;
+    if (d.wait_ms < asked)
+        d.wait_ms = asked;
     f->on_trial = on_trial(g, &j);
     if (needs_proof(g, f, &j, &d)) {
         await_proof(g, f, &j);

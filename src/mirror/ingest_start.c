@@ -96,7 +96,13 @@ void ingest_start_fetches(struct ingest *g) {
         return;
     }
     int64_t now = ingest_now(g);
-    if (now < g->not_before_mono || g->unacked >= MAX_UNACKED)
+    if (now < g->not_before_mono)
+        return;
+    if (g->not_before_mono) { /* the pause is over */
+        g->not_before_mono = 0;
+        atomic_store(&g->illness, NULL);
+    }
+    if (g->unacked >= MAX_UNACKED)
         return;
     int limit = concurrency_limit(&g->window);
     while (g->n_flying < limit && g->end == INGEST_RUNNING)

@@ -11,13 +11,13 @@ static const double seconds[] = {0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1,
 static const double sizes[] = {1, 10, 50, 100, 200, 500, 1000, 5000, 10000};
 
 #define COUNTER(text_name, text) \
-    { .name = text_name, .help = text, .type = METRIC_COUNTER, .n_series = 1 }
+    { .name = (text_name), .help = (text), .type = METRIC_COUNTER, .n_series = 1 }
 #define GAUGE(text_name, text) \
-    { .name = text_name, .help = text, .type = METRIC_GAUGE, .n_series = 1 }
-#define HISTOGRAM(text_name, text, b, u)                                        \
-    {                                                                           \
-        .name = text_name, .help = text, .type = METRIC_HISTOGRAM, .bounds = b, \
-        .n_bounds = ARRAY_LEN(b), .unit = u                                     \
+    { .name = (text_name), .help = (text), .type = METRIC_GAUGE, .n_series = 1 }
+#define HISTOGRAM(text_name, text, b, u)                                              \
+    {                                                                                 \
+        .name = (text_name), .help = (text), .type = METRIC_HISTOGRAM, .bounds = (b), \
+        .n_bounds = ARRAY_LEN(b), .unit = (u)                                         \
     }
 
 struct metric m_items = {.name = "tain_catchup_items_total",

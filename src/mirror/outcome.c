@@ -8,7 +8,7 @@ const char *fail_class_name(enum fail_class c) {
         [FAIL_GARBAGE - NET_N_CLASSES] = "garbage",
         [FAIL_WRONG_ID - NET_N_CLASSES] = "wrong_id",
         [FAIL_STRAGGLER - NET_N_CLASSES] = "straggler",
-        [FAIL_STOPPED - NET_N_CLASSES] = "stopped",
+        [FAIL_UNSTORABLE - NET_N_CLASSES] = "unstorable",
     };
     return c < (int)NET_N_CLASSES ? net_class_name((enum net_class)c) : names[c - NET_N_CLASSES];
 }

@@ -16,8 +16,8 @@ enum fail_class {
     FAIL_DELAYED,
     FAIL_GARBAGE,
     FAIL_WRONG_ID,
-    FAIL_STRAGGLER, /* no answer yet, but the cursor has to move on */
-    FAIL_STOPPED,   /* the run was stopped while the id was in flight */
+    FAIL_STRAGGLER,  /* no answer yet, but the cursor has to move on */
+    FAIL_UNSTORABLE, /* the database refuses one of its values */
     FAIL_N
 };
 const char *fail_class_name(enum fail_class c);

@@ -28,6 +28,11 @@ static struct frontier compute(int64_t floor, const struct segment_list *l) {
             views[i].done = true;
     }
     f.excluding_waiting = frontier_of(floor, views, l->n);
+    for (size_t i = 0; i < l->n; i++) {
+        views[i] = view_of(&l->rows[i], 0);
+        views[i].done = l->rows[i].cursor == l->rows[i].end_id;
+    }
+    f.scanned = frontier_of(floor, views, l->n);
     return f;
 }
 
@@ -115,16 +120,14 @@ static int64_t covered_ids(const struct plan *p, const struct segment_list *list
     return n;
 }
 
-static enum verdict plan_mirror(struct store *s, const struct plan *p, int low_water,
+static enum verdict plan_mirror(struct store *s, const struct plan *p,
                                 const struct segment_list *list, struct plan_report *ret,
                                 struct err *e) {
     size_t n_gaps;
     CLEANUP(free_ptr) struct range *gaps = gaps_of(p->window, list, &n_gaps);
-    struct window_work work;
-    enum verdict v = store_window_work(s, p->window.lo, p->window.hi, &work, e);
     ret->all_planned = n_gaps == 0;
-    if (v != V_OK || n_gaps == 0 || work.pending >= low_water)
-        return v;
+    if (n_gaps == 0)
+        return V_OK;
     return add_cuts(s, PURPOSE_MIRROR, p->width, gaps, n_gaps, PLAN_AHEAD, ret, e);
 }
 
@@ -134,22 +137,53 @@ static bool clip(struct range window, const struct segment_row *row, struct rang
     return ret->lo <= ret->hi;
 }
 
-/* What the mirror has of the window becomes replay segments, except where an unfinished one of an
- * earlier run stands. What it does not have yet is fetched for the first time anyway. */
+/* What the mirror has of the window becomes replay segments, a few at a time, except where an
+ * unfinished one of another run stands. What it does not have yet is fetched for the first time
+ * anyway. */
 static enum verdict plan_replay(struct store *s, const struct plan *p,
                                 const struct segment_list *mirror, struct plan_report *ret,
                                 struct err *e) {
     CLEANUP(segment_list_release) struct segment_list replays = {0};
-    enum verdict v = store_segments(s, PURPOSE_REPLAY, &replays, e);
-    for (size_t i = 0; i < mirror->n && v == V_OK; i++) {
+    enum verdict v = V_OK;
+    if (p->replay_next == 0)
+        v = store_forget_replays(s, p->window.lo, p->window.hi, e);
+    if (v == V_OK)
+        v = store_segments(s, PURPOSE_REPLAY, &replays, e);
+    const struct range rest = {p->replay_next ? p->replay_next : p->window.lo, p->window.hi};
+    int64_t left = PLAN_AHEAD;
+    for (size_t i = 0; i < mirror->n && v == V_OK && left > 0; i++) {
         struct range part;
-        if (!clip(p->window, &mirror->rows[i], &part))
+        if (!clip(rest, &mirror->rows[i], &part))
             continue;
+        if (part.hi - part.lo >= left * p->width)
+            part.hi = part.lo + left * p->width - 1;
+        left -= (part.hi - part.lo) / p->width + 1;
         size_t n_gaps;
         CLEANUP(free_ptr) struct range *gaps = gaps_of(part, &replays, &n_gaps);
-        size_t max = (size_t)((part.hi - part.lo) / p->width) + n_gaps + 1;
         if (n_gaps)
-            v = add_cuts(s, PURPOSE_REPLAY, p->width, gaps, n_gaps, max, ret, e);
+            v = add_cuts(s, PURPOSE_REPLAY, p->width, gaps, n_gaps, PLAN_AHEAD + n_gaps, ret, e);
+        ret->replay_next = part.hi + 1;
+    }
+    if (left > 0)
+        ret->replay_next = p->window.hi + 1;
+    return v;
+}
+
+/* A pending segment that only partly lies in the window is cut at the window's edges. */
+static enum verdict cut_to_window(struct store *s, const struct plan *p,
+                                  const struct segment_list *mirror, struct err *e) {
+    enum verdict v = V_OK;
+    for (size_t i = 0; i < mirror->n && v == V_OK; i++) {
+        struct segment_row row = mirror->rows[i];
+        if (row.status != SEG_PENDING || row.start_id > p->window.hi || row.end_id < p->window.lo)
+            continue;
+        if (row.end_id > p->window.hi) {
+            v = store_split(s, &row, p->window.hi + 1, e);
+            row.end_id = p->window.hi;
+            row.cursor = row.cursor < row.end_id ? row.cursor : row.end_id;
+        }
+        if (v == V_OK && row.start_id < p->window.lo)
+            v = store_split(s, &row, p->window.lo, e);
     }
     return v;
 }
@@ -163,10 +197,16 @@ static enum verdict plan_locked(struct store *s, const struct plan *p, int low_w
         v = store_segments(s, PURPOSE_MIRROR, &list, e);
     if (v == V_OK)
         v = merge(s, &list, &ret->merged, e);
-    if (v == V_OK && p->replay && !p->replanned)
-        v = plan_replay(s, p, &list, ret, e);
     if (v == V_OK)
-        v = plan_mirror(s, p, low_water, &list, ret, e);
+        v = cut_to_window(s, p, &list, e);
+    ret->replay_next = p->replay_next;
+    struct window_work work = {0};
+    if (v == V_OK)
+        v = store_window_work(s, p->window.lo, p->window.hi, &work, e);
+    if (v == V_OK && p->replay && p->replay_next <= p->window.hi && work.pending < low_water)
+        v = plan_replay(s, p, &list, ret, e);
+    if (v == V_OK && work.pending < low_water)
+        v = plan_mirror(s, p, &list, ret, e);
     if (v != V_OK)
         return v;
     ret->covered = covered_ids(p, &list);
@@ -182,7 +222,7 @@ enum verdict plan_step(struct store *s, struct plan *p, int low_water, struct pl
         return v;
     v = store_plan_end(s, plan_locked(s, p, low_water, ret, e), e);
     if (v == V_OK)
-        p->replanned = p->replay;
+        p->replay_next = ret->replay_next;
     return v;
 }
 

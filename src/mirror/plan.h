@@ -9,18 +9,20 @@
 
 struct frontier {
     int64_t id, excluding_waiting;
+    int64_t scanned; /* the same, taking every outcome as final: how far anyone ever looked */
 };
 
 struct plan {
     struct range window;
     int64_t width;
-    bool replay;    /* fetch again what the window has already */
-    bool replanned; /* the segments for that were made, once */
+    bool replay;         /* fetch again what the window has already */
+    int64_t replay_next; /* the next id to be replayed; 0 = not begun, beyond the window = all */
 };
 
 struct plan_report {
     struct frontier frontier;
     int64_t planned_new; /* segments made by this step */
+    int64_t replay_next; /* what the plan's becomes when the step is committed */
     int64_t merged;      /* segments that went into their neighbour */
     int64_t covered;     /* ids of the window with an outcome, by the segments' cursors */
     bool all_planned;    /* no id of the window is without a segment */

@@ -2,32 +2,35 @@
 
 #include "base/log.h"
 #include "mirror/metrics.h"
-#include "policy/backoff.h"
+#include "mirror/outcome.h"
+#include "mirror/patience.h"
 #include "store/status.h"
 
-#include <poll.h>
 #include <stdlib.h>
 
 #define PLAN_EVERY_MS 1000
 #define CLOCK_EVERY_MS 10000
 #define STATUS_EVERY_MS 5000
 #define LOW_WATER 16
-#define STOP_DB_GRACE_MS 3000 /* a database that is down does not delay a stop for longer */
 
 struct writer {
     struct writer_options o;
-    struct rng rng;
+    struct patience patience;
     /* A batch could not be written: later ones must not move their cursors over it. V_OK: none. */
     enum verdict broken;
     struct err why;
     int64_t next_plan, next_clock, next_status;
-    _Atomic int64_t covered, down_since;
+    _Atomic int64_t covered, busy_since; /* since when a job keeps the database, 0 = none does */
 };
 
 struct writer *writer_new(const struct writer_options *o) {
     struct writer *w = xcalloc(1, sizeof *w);
     w->o = *o;
-    w->rng = rng_fresh();
+    w->patience = (struct patience){.store = o->store,
+                                    .clock = o->clock,
+                                    .stop = o->stop,
+                                    .max_outage_ms = o->max_outage_ms,
+                                    .rng = rng_fresh()};
     return w;
 }
 
@@ -40,8 +43,9 @@ int64_t writer_covered(const struct writer *w) {
 }
 
 int64_t writer_db_down_ms(const struct writer *w) {
-    int64_t since = atomic_load(&w->down_since);
-    return since ? clock_mono(w->o.clock) - since : 0;
+    int64_t since = atomic_load(&w->busy_since), down = patience_down_ms(&w->patience);
+    int64_t busy = since ? clock_mono(w->o.clock) - since : 0;
+    return busy > down ? busy : down;
 }
 
 static enum verdict sample_clock(struct writer *w, struct err *e) {
@@ -99,6 +103,53 @@ static enum verdict claim(struct writer *w, struct job *j) {
     return v == V_OK ? V_NOT_FOUND : v;
 }
 
+static void add_stats(struct apply_stats *sum, const struct apply_stats *s) {
+    sum->inserted += s->inserted;
+    sum->changed += s->changed;
+    sum->unchanged += s->unchanged;
+    sum->stale += s->stale;
+    sum->revisions += s->revisions;
+    sum->kids += s->kids;
+}
+
+/* The database refuses a value in this batch. Each item goes by itself; those that are refused
+ * again become dead letters, and the rest of the batch follows. One bad id never stops a run. */
+static enum verdict apply_one_by_one(struct writer *w, struct job *j) {
+    struct batch *b = j->batch, one = *b; /* derived already: its arena is not written to */
+    struct apply_stats sum = {0}, each;
+    one.n_exceptions = 0;
+    one.release = false;
+    one.cursor = 0; /* the cursor never goes back: this leaves it where it is */
+    enum verdict v = V_OK;
+    size_t n = b->n_items, had = b->n_exceptions;
+    for (size_t i = 0; i < n && v == V_OK; i++) {
+        one.items = &b->items[i];
+        one.n_items = 1;
+        v = store_apply(w->o.store, &one, &each, &j->err);
+        add_stats(&sum, &each);
+        if (v != V_INVALID && v != V_LIMIT)
+            continue;
+        struct batch_exception *x = batch_add_exception(b);
+        x->id = b->items[i].item.id;
+        x->state = EXC_DEAD_LETTER;
+        x->attempts = 1;
+        x->cls = fail_class_name(FAIL_UNSTORABLE);
+        x->error = arena_str(&b->arena, str_of(j->err.msg));
+        v = V_OK;
+    }
+    b->n_items = 0;
+    if (v == V_OK)
+        v = store_apply(w->o.store, b, &each, &j->err);
+    if (v != V_OK) { /* the batch is whole again, to be tried once more */
+        b->n_items = n;
+        b->n_exceptions = had;
+        return v;
+    }
+    add_stats(&each, &sum);
+    j->stats = each;
+    return v;
+}
+
 static enum verdict apply(struct writer *w, struct job *j) {
     if (w->broken != V_OK) {
         j->err = w->why;
@@ -106,6 +157,8 @@ static enum verdict apply(struct writer *w, struct job *j) {
     }
     int64_t before = clock_mono(w->o.clock);
     enum verdict v = store_apply(w->o.store, j->batch, &j->stats, &j->err);
+    if (v == V_INVALID || v == V_LIMIT)
+        v = apply_one_by_one(w, j);
     metric_observe(&m_db_seconds, clock_mono(w->o.clock) - before);
     metric_observe(&m_db_batch_items, (int64_t)j->batch->n_items);
     return v;
@@ -124,59 +177,21 @@ static enum verdict do_job(struct writer *w, struct job *j) {
                                &j->err);
 }
 
-static bool gave_up(const struct writer *w) {
-    int64_t down = writer_db_down_ms(w);
-    return down > w->o.max_outage_ms || (stop_raised(w->o.stop) && down > STOP_DB_GRACE_MS);
-}
-
-static void pause_for(const struct writer *w, int64_t ms) {
-    struct pollfd stop = {.fd = w->o.stop->fd, .events = POLLIN};
-    poll(&stop, stop_raised(w->o.stop) ? 0 : 1, (int)ms); /* a stop ends the pause */
-}
-
-/* Passing trouble: wait, get the connection back. V_OK: it is worth another try. */
-static enum verdict get_over_it(struct writer *w, int tries, struct err *e) {
-    static const struct backoff pace = {.initial_ms = 50, .max_ms = 2000, .jitter_ms = 50};
-    metric_add(&m_db_retries, 0, 1);
-    if (!atomic_load(&w->down_since))
-        atomic_store(&w->down_since, clock_mono(w->o.clock));
-    if (tries == 3)
-        log_warn("the database does not answer; trying on", LE(e));
-    if (gave_up(w) && stop_raised(w->o.stop))
-        return err_wrap(e, V_STOPPED, "stopped while the database was away");
-    if (gave_up(w))
-        return err_wrap(e, V_FATAL, "the database was away for too long");
-    struct err why;
-    if (store_recover(w->o.store, &why) == V_OK && tries == 1)
-        return V_OK; /* a conflict or a short hiccup: again at once */
-    pause_for(w, backoff_wait_ms(&pace, tries, &w->rng));
-    enum verdict v = store_recover(w->o.store, &why);
-    if (v != V_OK)
-        *e = why;
-    return v == V_RETRY ? V_OK : v;
-}
-
-static void recovered(struct writer *w, int tries) {
-    atomic_store(&w->down_since, 0);
-    if (tries >= 3)
-        log_info("the database answers again", LI("tries", tries));
-}
-
 static void answer(struct writer *w, struct job *j) {
-    int tries = 0;
+    atomic_store(&w->busy_since, clock_mono(w->o.clock));
     for (;;) {
         j->verdict = do_job(w, j);
         if (j->verdict != V_RETRY)
             break;
-        enum verdict v = get_over_it(w, ++tries, &j->err);
+        enum verdict v = patience_bear(&w->patience, &j->err);
         if (v != V_OK) {
             j->verdict = v;
             break;
         }
     }
     bool answered = j->verdict == V_OK || j->verdict == V_NOT_FOUND || j->verdict == V_CONFLICT;
-    if (answered && tries)
-        recovered(w, tries);
+    if (answered)
+        patience_well(&w->patience);
     if (j->kind == JOB_BATCH && j->verdict != V_OK && j->verdict != V_CONFLICT &&
         w->broken == V_OK) {
         w->broken = j->verdict;
@@ -184,19 +199,20 @@ static void answer(struct writer *w, struct job *j) {
         if (j->verdict == V_FATAL)
             store_note_failure(w->o.store, j->batch, &j->err);
     }
+    atomic_store(&w->busy_since, 0);
     queue_push(w->o.out, j);
     w->o.wake(w->o.wake_arg);
 }
 
 enum verdict writer_prepare(struct writer *w, struct err *e) {
-    for (int tries = 0;;) {
+    for (;;) {
         enum verdict v = sample_clock(w, e);
         if (v == V_OK)
             v = plan_now(w, e);
-        if (v == V_OK && tries)
-            recovered(w, tries);
+        if (v == V_OK)
+            patience_well(&w->patience);
         if (v == V_RETRY)
-            v = get_over_it(w, ++tries, e); /* a peer that starts too may be in the way */
+            v = patience_bear(&w->patience, e); /* a peer that starts too may be in the way */
         else
             return v;
         if (v != V_OK)

@@ -11,8 +11,11 @@ struct str *apply_texts(struct apply *a, size_t n) {
     return arena_alloc(&a->s->scratch, n * sizeof(struct str));
 }
 
+/* Of one id the later item comes last. */
 static int by_id(const void *x, const void *y) {
-    int64_t a = ((const struct work *)x)->item->id, b = ((const struct work *)y)->item->id;
+    const struct item *a = ((const struct work *)x)->item, *b = ((const struct work *)y)->item;
+    if (a->id != b->id)
+        return a->id < b->id ? -1 : 1;
     return a < b ? -1 : a > b;
 }
 
@@ -46,6 +49,24 @@ static struct str clean(struct arena *a, struct str s) {
     return copy;
 }
 
+/* By id; a dump may hold an id twice, and then the last one counts. */
+static void sort_works(struct apply *a) {
+    bool sorted = true;
+    for (size_t i = 1; i < a->n && sorted; i++)
+        sorted = a->works[i - 1].item->id < a->works[i].item->id;
+    if (sorted)
+        return;
+    qsort(a->works, a->n, sizeof *a->works, by_id);
+    if (!a->import)
+        return; /* no fetch asks for an id twice: if it did, a constraint will say so */
+    size_t kept = 0;
+    for (size_t i = 0; i < a->n; i++)
+        if (i + 1 == a->n || a->works[i].item->id != a->works[i + 1].item->id)
+            a->works[kept++] = a->works[i];
+    a->stats->repeated = (int64_t)(a->n - kept);
+    a->n = kept;
+}
+
 static void make_works(struct apply *a) {
     struct batch *b = a->b;
     a->n = b->n_items;
@@ -55,7 +76,7 @@ static void make_works(struct apply *a) {
                                     .fetched_at = b->items[i].fetched_at,
                                     .story_id = DB_NULL,
                                     .old_story = DB_NULL};
-    qsort(a->works, a->n, sizeof *a->works, by_id);
+    sort_works(a);
     a->n_exceptions = b->n_exceptions;
     a->exceptions = arena_alloc(&a->s->scratch, (a->n_exceptions + 1) * sizeof *a->exceptions);
     for (size_t i = 0; i < a->n_exceptions; i++) {
@@ -110,8 +131,10 @@ static enum verdict release_segment(struct apply *a, const int64_t counts[2]) {
     if (v != V_OK || status != SEG_DONE || b->purpose == PURPOSE_MIRROR)
         return v;
     /* what is not the mirror itself leaves no trace when it is done */
-    v = db_run(a->s->db, SQL_SEGMENT_DELETE_EXCEPTIONS, DB_VALS(DBI(b->segment_id)), NULL, NULL,
-               a->e);
+    v = db_run(a->s->db, SQL_SEGMENT_KEEP_MISSING, DB_VALS(DBI(b->segment_id)), NULL, NULL, a->e);
+    if (v == V_OK)
+        v = db_run(a->s->db, SQL_SEGMENT_DELETE_EXCEPTIONS, DB_VALS(DBI(b->segment_id)), NULL, NULL,
+                   a->e);
     if (v == V_OK)
         v = db_run(a->s->db, SQL_SEGMENT_DELETE, DB_VALS(DBI(b->segment_id)), NULL, NULL, a->e);
     return v;
@@ -132,13 +155,9 @@ static enum verdict settle_segment(struct apply *a) {
                   DB_VALS(DBI(b->segment_id), DBI(counts[0] + counts[1])), NULL, NULL, a->e);
 }
 
-static enum verdict apply_steps(struct apply *a) {
-    static enum verdict (*const steps[])(struct apply *) = {
-        pass_fence,  apply_compare,    apply_find_stories, apply_write_items,
-        apply_adopt, apply_exceptions, settle_segment,
-    };
+static enum verdict run_steps(struct apply *a, apply_step *const *steps, size_t n) {
     enum verdict v = V_OK;
-    for (size_t i = 0; i < ARRAY_LEN(steps) && v == V_OK; i++) {
+    for (size_t i = 0; i < n && v == V_OK; i++) {
         v = steps[i](a);
         if (v == V_CONFLICT && i > 0) /* a constraint: what we know of the database is wrong */
             v = err_wrap(a->e, V_FATAL, "the archive contradicts itself");
@@ -148,18 +167,27 @@ static enum verdict apply_steps(struct apply *a) {
     return v;
 }
 
-enum verdict store_apply(struct store *s, struct batch *b, struct apply_stats *ret, struct err *e) {
-    *ret = (struct apply_stats){0};
-    struct apply a = {.s = s, .b = b, .stats = ret, .e = e};
+enum verdict apply_in_transaction(struct apply *a, apply_step *const *steps, size_t n) {
+    struct batch *b = a->b;
+    *a->stats = (struct apply_stats){0};
     for (size_t i = 0; i < b->n_items; i++)
         if (b->items[i].item.content_hash == 0)
             item_derive(&b->arena, &b->items[i].item);
-    arena_reset(&s->scratch);
-    make_works(&a);
-    enum verdict v = db_begin(s->db, e);
+    arena_reset(&a->s->scratch);
+    make_works(a);
+    enum verdict v = db_begin(a->s->db, a->e);
     if (v != V_OK)
         return v;
-    return store_end(s, apply_steps(&a), e);
+    return store_end(a->s, run_steps(a, steps, n), a->e);
+}
+
+enum verdict store_apply(struct store *s, struct batch *b, struct apply_stats *ret, struct err *e) {
+    static apply_step *const steps[] = {
+        pass_fence,  apply_compare,    apply_find_stories, apply_write_items,
+        apply_adopt, apply_exceptions, settle_segment,
+    };
+    struct apply a = {.s = s, .b = b, .stats = ret, .e = e};
+    return apply_in_transaction(&a, steps, ARRAY_LEN(steps));
 }
 
 void store_note_failure(struct store *s, const struct batch *b, const struct err *why) {

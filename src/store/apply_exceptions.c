@@ -18,12 +18,19 @@ static bool waits_in_batch(const struct apply *a, int64_t id) {
     return false;
 }
 
+/* A line of a dump that a fetch has overtaken settles nothing: what that fetch found may be waiting
+ * for a recheck. */
+static bool settles(const struct apply *a, int64_t id) {
+    const struct work *w = apply_work_of(a, id);
+    return w && !(a->import && w->action == ACT_STALE) && !waits_in_batch(a, id);
+}
+
 /* An id of this batch with an old trouble: it is stored now. */
 static enum verdict collect_cleared(void *ctx, const struct db_row *row) {
     struct clearing *c = ctx;
     int64_t id = db_row_int(row, 0);
     bool repeated = c->n && c->ids[c->n - 1] == id;
-    if (!repeated && c->n < c->cap && apply_work_of(c->a, id) && !waits_in_batch(c->a, id))
+    if (!repeated && c->n < c->cap && settles(c->a, id))
         c->ids[c->n++] = id;
     return V_OK;
 }
@@ -83,6 +90,14 @@ static bool is_settled(const struct batch *b, const struct batch_exception *x, b
     return stored && mirror && strcmp(x->cls, "delayed") != 0;
 }
 
+static enum verdict believe(struct apply *a, const int64_t *ids, size_t n) {
+    const struct db_col cols[] = {DB_INTS(ids)};
+    enum verdict v = db_each(a->s->db, SQL_EXCEPTIONS_BELIEVE_NULL, cols, 1, n, NULL, NULL, a->e);
+    if (v == V_OK)
+        v = db_each(a->s->db, SQL_DLQ_RESOLVE, cols, 1, n, NULL, NULL, a->e);
+    return v;
+}
+
 /* Takes out the exceptions that need no row. */
 static enum verdict drop_settled(struct apply *a) {
     struct batch *b = a->b;
@@ -95,7 +110,8 @@ static enum verdict drop_settled(struct apply *a) {
         db_each(a->s->db, SQL_ITEMS_STORY_OF, cols, 1, a->n_exceptions, note_stored, &stored, a->e);
     if (v != V_OK)
         return v;
-    size_t kept = 0, cleared = 0;
+    int64_t *believed = apply_ints(a, a->n_exceptions);
+    size_t kept = 0, cleared = 0, n_believed = 0;
     for (size_t i = 0; i < a->n_exceptions; i++) {
         const struct batch_exception *x = &a->exceptions[i];
         bool is_stored = contains(&stored, x->id);
@@ -103,9 +119,12 @@ static enum verdict drop_settled(struct apply *a) {
             a->exceptions[kept++] = *x;
         else if (is_stored)
             ids[cleared++] = x->id;
+        else if (x->state == EXC_TERMINAL_MISSING)
+            believed[n_believed++] = x->id;
     }
     a->n_exceptions = kept;
-    return clear(a, ids, cleared);
+    v = believe(a, believed, n_believed);
+    return v == V_OK ? clear(a, ids, cleared) : v;
 }
 
 static enum verdict put_exceptions(struct apply *a) {
@@ -158,12 +177,25 @@ static enum verdict put_dead_letters(struct apply *a) {
     return db_each(a->s->db, SQL_DLQ_PUT, cols, ARRAY_LEN(cols), n, NULL, NULL, a->e);
 }
 
+/* An id that is believed missing is no dead letter any more. */
+static enum verdict resolve_missing(struct apply *a) {
+    int64_t *ids = apply_ints(a, a->n_exceptions);
+    size_t n = 0;
+    for (size_t i = 0; i < a->n_exceptions; i++)
+        if (a->exceptions[i].state == EXC_TERMINAL_MISSING)
+            ids[n++] = a->exceptions[i].id;
+    const struct db_col cols[] = {DB_INTS(ids)};
+    return db_each(a->s->db, SQL_DLQ_RESOLVE, cols, 1, n, NULL, NULL, a->e);
+}
+
 enum verdict apply_exceptions(struct apply *a) {
     enum verdict v = clear_stored(a);
     if (v == V_OK && a->n_exceptions)
         v = drop_settled(a);
     if (v == V_OK && a->n_exceptions)
         v = put_exceptions(a);
+    if (v == V_OK && a->stats->missing)
+        v = resolve_missing(a);
     if (v == V_OK && a->stats->dead)
         v = put_dead_letters(a);
     return v;

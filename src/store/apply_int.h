@@ -28,8 +28,17 @@ struct apply {
     struct batch_exception *exceptions; /* a copy: a batch that is tried again is still whole */
     size_t n_exceptions;
     int64_t now_ms; /* the database's, read with the fence */
+    /* An import: there is no segment, the fence is the row of the dump, and the threads of a batch
+     * whose ids lie far apart are put together at its end. */
+    const struct import_step *import;
     struct err *e;
 };
+
+typedef enum verdict apply_step(struct apply *a);
+
+/* Runs the steps over the batch in one transaction. The first one is the fence: its V_CONFLICT is
+ * an answer, that of a later one a contradiction. */
+MUST_CHECK enum verdict apply_in_transaction(struct apply *a, apply_step *const *steps, size_t n);
 
 enum verdict apply_compare(struct apply *a);
 enum verdict apply_find_stories(struct apply *a);

@@ -95,6 +95,8 @@ enum verdict apply_adopt(struct apply *a) {
     }
     if (v == V_OK && apply_is_dense(a))
         return db_run(a->s->db, SQL_STORY_ADOPT, DB_VALS(DBI(a->lo), DBI(a->hi)), NULL, NULL, a->e);
+    if (a->import)
+        return v;
     for (size_t i = 0; i < a->n && v == V_OK; i++) {
         const struct work *w = &a->works[i];
         if (writes(w) && w->story_id != DB_NULL)

@@ -1,3 +1,4 @@
+#include "base/fault.h"
 #include "store/apply_int.h"
 
 #include <string.h>
@@ -40,7 +41,7 @@ static struct str parts_text(struct apply *a, const struct item *it) {
         return STR_NONE;
     bool pg = db_kind(a->s->db) == DB_POSTGRES;
     CLEANUP(strbuf_release) struct strbuf b;
-    strbuf_init(&b, (size_t)1 << 20);
+    strbuf_init(&b, it->n_parts * 24 + 8); /* room for each number, whatever it is */
     strbuf_addc(&b, pg ? '{' : '[');
     for (size_t i = 0; i < it->n_parts; i++)
         strbuf_addf(&b, "%s%lld", i ? "," : "", (long long)it->parts[i]);
@@ -162,6 +163,15 @@ static enum verdict update_items(struct apply *a, struct work *const *works, siz
     return v == V_OK ? add_kids(a, works, n) : v;
 }
 
+/* A stamp that is there already needs no writing: the same dump once more. */
+static enum verdict touch_items(struct apply *a, struct work **works, size_t n) {
+    size_t newer = 0;
+    for (size_t i = 0; i < n; i++)
+        if (works[i]->old_fetched_at != works[i]->fetched_at)
+            works[newer++] = works[i];
+    return newer ? stamp_rows(a, SQL_ITEMS_TOUCH, works, newer) : V_OK;
+}
+
 static size_t pick(const struct apply *a, enum action action, struct work **out) {
     size_t n = 0;
     for (size_t i = 0; i < a->n; i++)
@@ -171,6 +181,8 @@ static size_t pick(const struct apply *a, enum action action, struct work **out)
 }
 
 enum verdict apply_write_items(struct apply *a) {
+    if (a->n && fault_hit("apply_refuse"))
+        return err_set(a->e, V_INVALID, "fault", 0, "injected refusal of a value");
     struct work **works = arena_alloc(&a->s->scratch, (a->n + 1) * sizeof(struct work *));
     size_t n = pick(a, ACT_INSERT, works);
     a->stats->inserted = (int64_t)n;
@@ -182,7 +194,7 @@ enum verdict apply_write_items(struct apply *a) {
     n = pick(a, ACT_TOUCH, works);
     a->stats->unchanged = (int64_t)n;
     if (v == V_OK && n)
-        v = stamp_rows(a, SQL_ITEMS_TOUCH, works, n);
+        v = touch_items(a, works, n);
     a->stats->stale = (int64_t)pick(a, ACT_STALE, works);
     return v;
 }

@@ -40,7 +40,8 @@ struct batch_item *batch_add_item(struct batch *b);
 struct batch_exception *batch_add_exception(struct batch *b);
 
 struct apply_stats {
-    int64_t inserted, changed, unchanged, stale; /* their sum is the items of the batch */
+    int64_t inserted, changed, unchanged, stale; /* their sum and `repeated`: the batch's items */
+    int64_t repeated; /* import: an id that comes again in the batch; the last one counts */
     int64_t revisions, kids;
     int64_t missing, waiting, dead; /* exceptions written, by state */
     int64_t resolved;               /* exceptions that turned out to be stored already */

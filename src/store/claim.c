@@ -78,8 +78,8 @@ enum verdict store_claim(struct store *s, const char *holder, int64_t lo, int64_
     if (v == V_OK && c.found)
         v = load_stored(s, &c, e);
     if (v == V_OK && c.found)
-        v = db_run(s->db, SQL_CLAIM_EXCEPTIONS, DB_VALS(DBI(ret->segment_id)), read_exception, &c,
-                   e);
+        v = db_run(s->db, SQL_CLAIM_EXCEPTIONS, DB_VALS(DBI(ret->segment_id), DBI(ret->cursor)),
+                   read_exception, &c, e);
     v = store_end(s, v, e);
     if (v == V_OK && !c.found)
         return err_set(e, V_NOT_FOUND, "store", 0, "nothing is pending");

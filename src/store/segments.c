@@ -12,7 +12,8 @@
 static const char *const segment_names[] = {"pending", "in_progress", "done", "retry_wait",
                                             "dead_letter"};
 static const uint32_t segment_next[] = {
-    [SEG_PENDING] = BIT(SEG_IN_PROGRESS),
+    [SEG_PENDING] =
+        BIT(SEG_IN_PROGRESS) | BIT(SEG_DONE) | BIT(SEG_RETRY_WAIT) | BIT(SEG_DEAD_LETTER),
     [SEG_IN_PROGRESS] =
         BIT(SEG_PENDING) | BIT(SEG_DONE) | BIT(SEG_RETRY_WAIT) | BIT(SEG_DEAD_LETTER),
     [SEG_DONE] = BIT(SEG_PENDING),
@@ -107,6 +108,30 @@ enum verdict store_merge(struct store *s, const struct segment_row *keep, int64_
     return v;
 }
 
+enum verdict store_split(struct store *s, const struct segment_row *row, int64_t at,
+                         struct err *e) {
+    int64_t same, fresh, cursor = row->cursor >= at ? row->cursor : at - 1;
+    enum verdict v =
+        db_run_int(s->db, SQL_SPLIT_SHRINK, DB_VALS(DBI(row->segment_id), DBI(at - 1)), &same, e);
+    if (v != V_OK)
+        return v == V_NOT_FOUND ? V_OK : v; /* someone claimed it meanwhile */
+    v = db_run_int(s->db, SQL_SPLIT_ADD, DB_VALS(DBI(at), DBI(row->end_id), DBI(cursor)), &fresh,
+                   e);
+    if (v == V_OK)
+        v = db_run(s->db, SQL_SPLIT_MOVE_EXCEPTIONS,
+                   DB_VALS(DBI(row->segment_id), DBI(fresh), DBI(at)), NULL, NULL, e);
+    if (v == V_OK)
+        v = db_run(s->db, SQL_SPLIT_RECOUNT, DB_VALS(DBI(row->segment_id), DBI(fresh)), NULL, NULL,
+                   e);
+    return v;
+}
+
+enum verdict store_forget_replays(struct store *s, int64_t lo, int64_t hi, struct err *e) {
+    const struct db_val window[] = {DBI(lo), DBI(hi)};
+    enum verdict v = db_run(s->db, SQL_REPLAY_FORGET_EXCEPTIONS, window, 2, NULL, NULL, e);
+    return v == V_OK ? db_run(s->db, SQL_REPLAY_FORGET, window, 2, NULL, NULL, e) : v;
+}
+
 #define MAX_DEAD_HOLDERS 64
 
 struct dead_holders {
@@ -146,6 +171,8 @@ enum verdict store_reclaim(struct store *s, struct err *e) {
     if (v == V_OK)
         v = db_run(s->db, SQL_SEGMENTS_WAKE_DUE, DB_NO_VALS, NULL, NULL, e);
     if (v == V_OK)
+        v = db_run(s->db, SQL_SEGMENT_KEEP_MISSING, DB_VALS(DBI(0)), NULL, NULL, e);
+    if (v == V_OK)
         v = db_run(s->db, SQL_SEGMENTS_SWEEP_EXCEPTIONS, DB_NO_VALS, NULL, NULL, e);
     if (v == V_OK)
         v = db_run(s->db, SQL_SEGMENTS_SWEEP, DB_NO_VALS, NULL, NULL, e);
@@ -176,5 +203,22 @@ enum verdict store_window_work(struct store *s, int64_t lo, int64_t hi, struct w
         v = store_now(s, &now, e);
     ret->failure_due_ms = until(ret->failure_due_ms, now);
     ret->ladder_due_ms = until(ret->ladder_due_ms, now);
+    return v;
+}
+
+static enum verdict read_extent(void *ctx, const struct db_row *row) {
+    int64_t *extent = ctx;
+    if (db_row_int(row, 0) == DB_NULL)
+        return V_OK;
+    extent[0] = db_row_int(row, 0);
+    extent[1] = db_row_int(row, 1);
+    return V_OK;
+}
+
+enum verdict store_repairs(struct store *s, int64_t *ret_lo, int64_t *ret_hi, struct err *e) {
+    int64_t extent[2] = {0, 0};
+    enum verdict v = db_run(s->db, SQL_SEGMENTS_REPAIRS, DB_NO_VALS, read_extent, extent, e);
+    *ret_lo = extent[0];
+    *ret_hi = extent[1];
     return v;
 }

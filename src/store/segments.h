@@ -52,6 +52,13 @@ MUST_CHECK enum verdict store_add_segments(struct store *s, enum purpose p, cons
 MUST_CHECK enum verdict store_merge(struct store *s, const struct segment_row *keep,
                                     int64_t new_end, struct err *e);
 
+/* Cuts a pending mirror segment in two: `at` becomes the first id of the second. */
+MUST_CHECK enum verdict store_split(struct store *s, const struct segment_row *row, int64_t at,
+                                    struct err *e);
+/* Forgets the replay segments of a window that ended in trouble. */
+MUST_CHECK enum verdict store_forget_replays(struct store *s, int64_t lo, int64_t hi,
+                                             struct err *e);
+
 /* Frees expired leases and those of dead processes of this host, wakes what is due, and settles
  * what others resolved. */
 MUST_CHECK enum verdict store_reclaim(struct store *s, struct err *e);
@@ -69,12 +76,18 @@ struct claim {
     struct claim_exception *exceptions;
     size_t n_exceptions;
 };
-/* V_NOT_FOUND: nothing is pending in the window. */
+/* Takes a pending segment of the window, or a repair (gap, rescan) wherever it lies: a proof has a
+ * hole there, and no window may pass it by. V_NOT_FOUND: nothing is pending. */
 MUST_CHECK enum verdict store_claim(struct store *s, const char *holder, int64_t lo, int64_t hi,
                                     struct arena *a, struct claim *ret, struct err *e);
 
-/* Counts of a window: what is claimable, what is not finished, and in how many milliseconds the
- * next wait ends: after a failure, and on a ladder of rechecks (-1 = nothing waits there). */
+/* From where to where repairs stand open; 0 and 0 when none does. */
+MUST_CHECK enum verdict store_repairs(struct store *s, int64_t *ret_lo, int64_t *ret_hi,
+                                      struct err *e);
+
+/* Counts of a window and of the repairs: what is claimable, what is not finished, and in how many
+ * milliseconds the next wait ends: after a failure, and on a ladder of rechecks (-1 = nothing waits
+ * there). */
 struct window_work {
     int64_t pending, unfinished;
     int64_t failure_due_ms, ladder_due_ms;

@@ -144,10 +144,15 @@ enum verdict store_reserve_turns(struct store *s, const char *provider, double p
     return V_OK;
 }
 
-enum verdict store_adopt_orphans(struct store *s, int64_t *ret, struct err *e) {
-    enum verdict v = db_run(s->db, SQL_STORY_ADOPT, DB_VALS(DBI(0), DBI(INT64_MAX)), NULL, NULL, e);
+enum verdict store_adopt_range(struct store *s, int64_t lo, int64_t hi, int64_t *ret,
+                               struct err *e) {
+    enum verdict v = db_run(s->db, SQL_STORY_ADOPT, DB_VALS(DBI(lo), DBI(hi)), NULL, NULL, e);
     *ret = db_changes(s->db);
     return v;
+}
+
+enum verdict store_adopt_orphans(struct store *s, int64_t *ret, struct err *e) {
+    return store_adopt_range(s, 0, INT64_MAX, ret, e);
 }
 
 enum verdict store_any_item(struct store *s, int64_t *ret, struct err *e) {

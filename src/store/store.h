@@ -64,5 +64,8 @@ MUST_CHECK enum verdict store_any_item(struct store *s, int64_t *ret, struct err
 
 /* Gives a story to every orphan whose parent has one by now. Answers how many found theirs. */
 MUST_CHECK enum verdict store_adopt_orphans(struct store *s, int64_t *ret, struct err *e);
+/* The same for parents with ids from lo to hi, so that a long work can be done in short steps. */
+MUST_CHECK enum verdict store_adopt_range(struct store *s, int64_t lo, int64_t hi, int64_t *ret,
+                                          struct err *e);
 
 #endif

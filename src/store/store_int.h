@@ -3,6 +3,7 @@
 #define TAIN_STORE_STORE_INT_H
 
 #include "base/arena.h"
+#include "hn/item.h"
 #include "store/statements.h"
 #include "store/store.h"
 
@@ -17,5 +18,9 @@ struct store {
 /* Ends the caller's transaction: commits when v is V_OK, rolls back otherwise. Answers what became
  * of it. */
 MUST_CHECK enum verdict store_end(struct store *s, enum verdict v, struct err *e);
+
+/* Reads the first 14 columns of a row into *ret, in the order of export_items; no kids, and nothing
+ * derived. Texts are copied into the arena. */
+void store_item_of_row(struct arena *a, const struct db_row *row, struct item *ret);
 
 #endif

@@ -78,7 +78,7 @@ static enum verdict parse_bind(const char *bind, struct sockaddr_storage *ret, s
 
 enum verdict metrics_http_start(const char *bind, struct metric *const *families, size_t n,
                                 struct metrics_http **ret, struct err *e) {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {0};
     enum verdict v = parse_bind(bind, &address, e);
     if (v != V_OK)
         return v;
@@ -108,4 +108,8 @@ void metrics_http_stop(struct metrics_http *m) {
         return;
     MHD_stop_daemon(m->daemon);
     free(m);
+}
+
+const char *metrics_http_library(void) {
+    return MHD_get_version();
 }

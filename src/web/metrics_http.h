@@ -15,4 +15,7 @@ MUST_CHECK enum verdict metrics_http_start(const char *bind, struct metric *cons
 int metrics_http_port(const struct metrics_http *m);
 void metrics_http_stop(struct metrics_http *m); /* NULL is fine */
 
+/* The version of the library behind it, "0.9.75". */
+const char *metrics_http_library(void);
+
 #endif

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """How fast is a durable catch-up, next to fetching alone?
 
-    tests/bench/run.py [--quick] [--only http1|http2|memory] [--build DIR] [--json FILE]
+    tests/bench/run.py [--quick] [--only http1|http2|memory|import] [--build DIR] [--json FILE]
 
 nginx serves 100,000 item files on loopback. A plain libcurl loop (reference.c) fetches them and
 throws them away; `tain catchup` stores them, in SQLite with a sync per commit and in PostgreSQL as
 it comes. The runs take turns, and each is divided by the mean of the two reference runs around it,
 so that what else the machine does hits both. The figure is the median over the rounds.
+`--only import` measures dumps: 200,000 items into an archive and out of it (dumps.py).
 """
 
 import argparse
@@ -27,6 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / 'tests' / 'support'))
 
 import measure  # noqa: E402
+from dumps import bench_dumps  # noqa: E402
 from postgres import Postgres  # noqa: E402
 from upstream import Demo, Nginx, write_corpus  # noqa: E402
 
@@ -225,7 +227,7 @@ def write_json(bench, path):
 
 def run_all(bench, databases):
     only = bench.options.only
-    if only != 'memory':
+    if only in (None, 'http1', 'http2'):
         print(f'writing {IDS:,} item files', flush=True)
         root = os.path.join(bench.work, 'corpus')
         write_corpus(bench.tain, root, IDS)
@@ -239,12 +241,14 @@ def run_all(bench, databases):
         shutil.rmtree(root)
     if only in (None, 'memory'):
         bench_memory(bench, databases)
+    if only in (None, 'import'):
+        bench_dumps(bench, databases)
 
 
 def parse_options():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument('--quick', action='store_true', help='one round, and no million of ids')
-    p.add_argument('--only', choices=('http1', 'http2', 'memory'), help='one part of it')
+    p.add_argument('--only', choices=('http1', 'http2', 'memory', 'import'), help='one part of it')
     p.add_argument('--db', choices=('sqlite', 'postgres'), help='one database only')
     p.add_argument('--rounds', type=int, help='rounds per protocol (3)')
     p.add_argument('--build', type=pathlib.Path, default=ROOT / 'build', help='the build folder')

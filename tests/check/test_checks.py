@@ -1,6 +1,8 @@
 """The checks must be able to fail: each rule is broken once in a tree made for it."""
 
+import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -149,6 +151,41 @@ class Style(CheckCase):
 
     def test_last_newline(self):
         self.red({"src/hn/a.c": "int x;"}, "no newline at the end")
+
+
+class Lint(unittest.TestCase):
+    """The tool looks at the tree that it stands in, so a copy of it does."""
+
+    def run_step(self, step, name, text):
+        if not shutil.which("clang") or not shutil.which("clang-format"):
+            self.skipTest("clang is not installed")
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for part in ("src", "tests", "tools", "build"):
+                (root / part).mkdir()
+            shutil.copy(ROOT / "tools" / "lint.py", root / "tools")
+            shutil.copy(ROOT / ".clang-format", root)
+            (root / name).write_text(text, encoding="utf-8")
+            (root / "build" / "compile_commands.json").write_text(json.dumps([
+                {"directory": str(root), "file": name, "command": f"cc -Wall -o x.o -c {name}"}]))
+            command = [sys.executable, root / "tools" / "lint.py", root / "build", step]
+            done = subprocess.run(command, capture_output=True, timeout=60)
+            return done.returncode
+
+    def test_format(self):
+        self.assertEqual(self.run_step("format", "src/a.c", "int x = 1;\n"), 0)
+        self.assertEqual(self.run_step("format", "src/a.c", "int  x=1;\n"), 1)
+
+    def test_clang(self):
+        self.assertEqual(self.run_step("clang", "src/a.c", "int f(void) {\n    return 1;\n}\n"), 0)
+        self.assertEqual(self.run_step("clang", "src/a.c", "int f(void) {\n}\n"), 1)
+
+    def test_shell(self):
+        self.assertEqual(self.run_step("shell", "tools/a.sh", "echo a\n"), 0)
+        self.assertEqual(self.run_step("shell", "tools/a.sh", "if true\n"), 1)
+
+    def test_unknown_step(self):
+        self.assertEqual(self.run_step("nonsense", "src/a.c", ""), 2)
 
 
 if __name__ == "__main__":

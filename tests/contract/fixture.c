@@ -149,7 +149,8 @@ const char *dump(struct fix *f) {
                                          "ingest_exceptions",
                                          "ingest_dlq_items",
                                          "updater_state",
-                                         "providers"};
+                                         "providers",
+                                         "imports"};
     CLEANUP(strbuf_release) struct strbuf all;
     strbuf_init(&all, (size_t)64 << 20);
     for (size_t i = 0; i < ARRAY_LEN(tables); i++)

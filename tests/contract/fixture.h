@@ -105,5 +105,9 @@ int fault_tests(void);
 int state_tests(void);
 int plan_tests(void);
 int status_tests(void);
+int repair_tests(void);
+int verify_tests(void);
+int letter_tests(void);
+int import_tests(void);
 
 #endif

@@ -13,14 +13,14 @@ static void ascending_and_within_the_window(void **state) {
     struct claim c;
     static const int64_t wanted[] = {101, 201, 301};
     for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
-        c = claim_one(f, 150, 310);
+        c = claim_one(f, 50, 420); /* what is only partly in it is left alone */
         assert_int_equal(c.start_id, wanted[i]);
         assert_int_equal(c.end_id, wanted[i] + 99);
         assert_int_equal(c.cursor, wanted[i] - 1);
         assert_int_equal(c.purpose, PURPOSE_MIRROR);
     }
-    assert_int_equal(try_claim(f, f->s, 150, 310, &c), V_NOT_FOUND);
-    assert_int_equal(try_claim(f, f->s, 100, 100, &c), V_OK);
+    assert_int_equal(try_claim(f, f->s, 50, 420, &c), V_NOT_FOUND);
+    assert_int_equal(try_claim(f, f->s, 1, 100, &c), V_OK);
     assert_int_equal(c.start_id, 1);
     assert_int_equal(try_claim(f, f->s, 501, 1000, &c), V_NOT_FOUND);
     assert_q("me|1|in_progress", f,
@@ -73,7 +73,7 @@ static void bitmap_begins_behind_the_cursor(void **state) {
 static void exceptions_come_with_the_claim(void **state) {
     struct fix *f = *state;
     struct claim c = claim_new(f, PURPOSE_MIRROR, 1, 100);
-    struct batch *b = batch_for(&c, 50, true);
+    struct batch *b = batch_for(&c, 0, true);
     for (int64_t id = 40; id >= 1; id--) {
         struct batch_exception *ex =
             put_exception(b, id, (enum exception_state)(id % EXC_N), "timeout");
@@ -92,6 +92,70 @@ static void exceptions_come_with_the_claim(void **state) {
         assert_int_equal(ex->rung, id % 3);
         assert_int_equal(ex->next_retry_at, id % EXC_N == EXC_RETRY_WAIT ? T0 + id : 0);
     }
+    /* behind the cursor, what is confirmed missing needs no one's attention */
+    apply_ok(f->s, batch_for(&c, 40, true));
+    c = claim_one(f, 1, 100);
+    assert_int_equal(c.n_exceptions, 30);
+}
+
+static void a_segment_is_cut_in_two(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    struct claim c = claim_new(f, PURPOSE_MIRROR, 1, 100);
+    struct batch *b = batch_for(&c, 60, true);
+    put_exception(b, 10, EXC_DEAD_LETTER, "timeout");
+    put_exception(b, 50, EXC_TERMINAL_MISSING, "null_old");
+    put_exception(b, 55, EXC_DEAD_LETTER, "timeout");
+    apply_ok(f->s, b);
+    struct segment_list l = {0};
+    assert_ok(store_segments(f->s, PURPOSE_MIRROR, &l, &e));
+    assert_ok(store_split(f->s, &l.rows[0], 41, &e));
+    assert_q("1|40|40|1|pending 41|100|60|1|pending", f,
+             "SELECT start_id, end_id, scan_cursor_id, unresolved_count, status "
+             "FROM ingest_segments ORDER BY start_id");
+    assert_q("10|1 50|41 55|41", f,
+             "SELECT x.item_id, s.start_id FROM ingest_exceptions x "
+             "JOIN ingest_segments s ON s.segment_id = x.segment_id ORDER BY x.item_id");
+    /* one that is held is left as it is */
+    claim_one(f, 41, 100);
+    assert_ok(store_segments(f->s, PURPOSE_MIRROR, &l, &e));
+    assert_ok(store_split(f->s, &l.rows[1], 71, &e));
+    assert_q("2", f, "SELECT COUNT(*) FROM ingest_segments");
+    segment_list_release(&l);
+}
+
+static void troubled_replays_are_forgotten(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    struct claim c = claim_new(f, PURPOSE_REPLAY, 1, 100);
+    struct batch *b = batch_for(&c, 100, true);
+    put_exception(b, 10, EXC_DEAD_LETTER, "timeout");
+    apply_ok(f->s, b);
+    assert_ok(store_forget_replays(f->s, 101, 200, &e));
+    assert_q("1", f, "SELECT COUNT(*) FROM ingest_segments");
+    assert_ok(store_forget_replays(f->s, 100, 200, &e));
+    assert_q("0", f, "SELECT COUNT(*) FROM ingest_segments");
+    assert_q("0", f, "SELECT COUNT(*) FROM ingest_exceptions");
+}
+
+/* What the mirror gave up on is settled when a replay is told that there is no such item. */
+static void a_replay_believes_an_old_null(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    struct claim c = claim_new(f, PURPOSE_MIRROR, 1, 100);
+    struct batch *b = batch_for(&c, 100, true);
+    put_exception(b, 10, EXC_DEAD_LETTER, "timeout");
+    apply_ok(f->s, b);
+    c = claim_new(f, PURPOSE_REPLAY, 1, 100);
+    b = batch_for(&c, 100, true);
+    put_exception(b, 10, EXC_TERMINAL_MISSING, "null_old");
+    put_exception(b, 11, EXC_TERMINAL_MISSING, "null_old");
+    apply_ok(f->s, b);
+    assert_q("10|terminal_missing|null_old", f,
+             "SELECT item_id, state, failure_class FROM ingest_exceptions");
+    assert_q("resolved", f, "SELECT state FROM ingest_dlq_items");
+    assert_ok(store_reclaim(f->s, &e));
+    assert_q("done|0", f, "SELECT status, unresolved_count FROM ingest_segments");
 }
 
 /* Threads that claim for as long as there is something, each over a connection of its own. */
@@ -190,6 +254,9 @@ int claim_tests(void) {
         CASE(stored_ids_are_known_to_the_claimer),
         CASE(bitmap_begins_behind_the_cursor),
         CASE(exceptions_come_with_the_claim),
+        CASE(a_segment_is_cut_in_two),
+        CASE(troubled_replays_are_forgotten),
+        CASE(a_replay_believes_an_old_null),
         CASE(never_the_same_twice),
         CASE(work_of_a_window),
     };

@@ -20,7 +20,7 @@ static void run(const uint8_t *data, size_t size) {
 }
 
 static void run_changed(struct rng *r, uint8_t *data, size_t size) {
-    static const char likely[] = "{}[]\",:\\/?#&%=.u0 \xC3\xFF";
+    static const char likely[] = "{}[]\",:\\/?#&%=.u0 \xC3\xFF<>;'\r\n";
     size_t at = rng_below(r, size), n = 1 + rng_below(r, 8);
     switch (rng_below(r, 4)) {
     case 0:

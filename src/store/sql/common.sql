@@ -46,7 +46,7 @@ WHERE segment_id = $1 AND lease_token = $2 AND status = 'in_progress' RETURNING 
 -- name: segment_count_states
 SELECT COUNT(CASE WHEN state IN ('pending', 'retry_wait') THEN 1 END),
        COUNT(CASE WHEN state = 'dead_letter' THEN 1 END)
-FROM ingest_exceptions WHERE segment_id = $1;
+FROM ingest_exceptions WHERE segment_id = $1 AND state <> 'terminal_missing';
 
 -- name: segment_release
 UPDATE ingest_segments
@@ -89,6 +89,7 @@ WHERE status IN ('retry_wait', 'dead_letter', 'done') AND segment_id IN
 
 -- name: segments_settle
 -- What others resolved since: an id stored by another path leaves its segment one less to wait for.
+-- And what has nothing left to do: its holder died between its last batch and the release.
 UPDATE ingest_segments
 SET unresolved_count = (SELECT COUNT(*) FROM ingest_exceptions x
                         WHERE x.segment_id = ingest_segments.segment_id
@@ -101,10 +102,30 @@ SET unresolved_count = (SELECT COUNT(*) FROM ingest_exceptions x
                      WHERE x.segment_id = ingest_segments.segment_id
                        AND x.state = 'dead_letter') THEN 'dead_letter'
         ELSE 'done' END
-WHERE status IN ('retry_wait', 'dead_letter') AND scan_cursor_id = end_id
-  AND unresolved_count <> (SELECT COUNT(*) FROM ingest_exceptions x
+WHERE scan_cursor_id = end_id
+  AND ((status IN ('retry_wait', 'dead_letter')
+        AND unresolved_count <> (SELECT COUNT(*) FROM ingest_exceptions x
+                                 WHERE x.segment_id = ingest_segments.segment_id
+                                   AND x.state <> 'terminal_missing'))
+       OR (status = 'pending'
+           AND NOT EXISTS (SELECT 1 FROM ingest_exceptions x
                            WHERE x.segment_id = ingest_segments.segment_id
-                             AND x.state <> 'terminal_missing');
+                             AND (x.state = 'pending' OR (x.state = 'retry_wait'
+                                  AND x.next_retry_at <= tain_now_ms())))));
+
+-- name: segment_keep_missing
+-- What a finished gap found to be missing is written down where the proof is: in the mirror. The
+-- CROSS JOIN makes SQLite begin with the few gaps.
+INSERT INTO ingest_exceptions (item_id, segment_id, state, attempts, rung, next_retry_at,
+                               last_error, failure_class, updated_at)
+SELECT x.item_id, m.segment_id, x.state, x.attempts, x.rung, x.next_retry_at, x.last_error,
+       x.failure_class, x.updated_at
+FROM ingest_segments g CROSS JOIN ingest_exceptions x
+JOIN ingest_segments m ON m.purpose = 'mirror'
+                      AND x.item_id BETWEEN m.start_id AND m.scan_cursor_id
+WHERE g.purpose = 'gap' AND g.status = 'done' AND ($1 = 0 OR g.segment_id = $1)
+  AND x.segment_id = g.segment_id AND x.state = 'terminal_missing'
+ON CONFLICT (item_id, segment_id) DO NOTHING;
 
 -- name: segments_sweep_exceptions
 DELETE FROM ingest_exceptions
@@ -115,20 +136,64 @@ WHERE segment_id IN (SELECT segment_id FROM ingest_segments
 -- What is not the mirror itself leaves no trace when it is done.
 DELETE FROM ingest_segments WHERE purpose <> 'mirror' AND status = 'done';
 
+-- What a window has to do: its own segments, and repairs (gap, rescan) wherever they lie.
+
 -- name: segments_pending_count
 SELECT COUNT(*) FROM ingest_segments
-WHERE status = 'pending' AND end_id >= $1 AND start_id <= $2;
+WHERE status = 'pending'
+  AND (purpose IN ('gap', 'rescan') OR (start_id >= $1 AND end_id <= $2));
 
 -- name: segments_unfinished_count
 SELECT COUNT(*) FROM ingest_segments
-WHERE status IN ('pending', 'in_progress') AND end_id >= $1 AND start_id <= $2;
+WHERE (status = 'pending'
+       AND (purpose IN ('gap', 'rescan') OR (start_id >= $1 AND end_id <= $2)))
+   OR (status = 'in_progress'
+       AND (purpose IN ('gap', 'rescan') OR (end_id >= $1 AND start_id <= $2)));
+
+-- name: segments_repairs
+-- From where to where repairs stand open. NULL: none does.
+SELECT MIN(start_id), MAX(end_id) FROM ingest_segments WHERE purpose IN ('gap', 'rescan');
 
 -- name: segments_next_due
 -- When the next waiting id of a window is due: after a failure, and on a ladder. NULL: none waits.
 SELECT MIN(CASE WHEN x.rung = 0 THEN x.next_retry_at END),
        MIN(CASE WHEN x.rung > 0 THEN x.next_retry_at END)
 FROM ingest_exceptions x JOIN ingest_segments s USING (segment_id)
-WHERE x.state = 'retry_wait' AND s.end_id >= $1 AND s.start_id <= $2;
+WHERE x.state = 'retry_wait'
+  AND (s.purpose IN ('gap', 'rescan') OR x.item_id BETWEEN $1 AND $2);
+
+-- A pending segment that reaches beyond a window is cut at its edge, so that a run does what it was
+-- asked to and no more.
+
+-- name: split_shrink
+UPDATE ingest_segments SET end_id = $2,
+       scan_cursor_id = CASE WHEN scan_cursor_id > $2 THEN $2 ELSE scan_cursor_id END
+WHERE segment_id = $1 AND status = 'pending' RETURNING segment_id;
+
+-- name: split_add
+INSERT INTO ingest_segments (start_id, end_id, purpose, scan_cursor_id)
+VALUES ($1, $2, 'mirror', $3) RETURNING segment_id;
+
+-- name: split_move_exceptions
+UPDATE ingest_exceptions SET segment_id = $2 WHERE segment_id = $1 AND item_id >= $3;
+
+-- name: split_recount
+UPDATE ingest_segments
+SET unresolved_count = (SELECT COUNT(*) FROM ingest_exceptions x
+                        WHERE x.segment_id = ingest_segments.segment_id
+                          AND x.state <> 'terminal_missing')
+WHERE segment_id IN ($1, $2);
+
+-- What an earlier replay could not do is forgotten when its window is replayed again.
+
+-- name: replay_forget_exceptions
+DELETE FROM ingest_exceptions WHERE segment_id IN
+    (SELECT segment_id FROM ingest_segments WHERE purpose = 'replay'
+       AND status IN ('retry_wait', 'dead_letter') AND end_id >= $1 AND start_id <= $2);
+
+-- name: replay_forget
+DELETE FROM ingest_segments WHERE purpose = 'replay'
+  AND status IN ('retry_wait', 'dead_letter') AND end_id >= $1 AND start_id <= $2;
 
 -- name: merge_move_exceptions
 UPDATE ingest_exceptions SET segment_id = $1
@@ -149,8 +214,13 @@ UPDATE ingest_segments SET end_id = $2, scan_cursor_id = $2 WHERE segment_id = $
 SELECT id FROM items WHERE id BETWEEN $1 AND $2;
 
 -- name: claim_exceptions
+-- Confirmed missing ids matter only where the cursor has not passed yet.
 SELECT item_id, state, attempts, rung, next_retry_at FROM ingest_exceptions
-WHERE segment_id = $1 ORDER BY item_id;
+WHERE segment_id = $1 AND state <> 'terminal_missing'
+UNION ALL
+SELECT item_id, state, attempts, rung, next_retry_at FROM ingest_exceptions
+WHERE segment_id = $1 AND state = 'terminal_missing' AND item_id > $2
+ORDER BY 1;
 
 -- Exceptions and dead letters ----------------------------------------------------------------
 
@@ -186,6 +256,43 @@ UPDATE items SET story_id = $2
 WHERE id IN (SELECT id FROM below) AND story_id IS DISTINCT FROM $2
   AND COALESCE(type, '') NOT IN ('story', 'job', 'poll');
 
+-- Dumps, in and out ------------------------------------------------------------------------
+
+-- name: import_find
+SELECT bytes, mark, lines, items, missing, skipped, broken,
+       CASE WHEN finished_at IS NULL THEN 0 ELSE 1 END
+FROM imports WHERE fingerprint = $1;
+
+-- name: import_begin
+INSERT INTO imports (fingerprint, source, started_at, updated_at)
+VALUES ($1, $2, tain_now_ms(), tain_now_ms())
+ON CONFLICT (fingerprint) DO UPDATE SET source = excluded.source, bytes = 0, mark = 0, lines = 0,
+    items = 0, missing = 0, skipped = 0, broken = 0, started_at = excluded.started_at,
+    updated_at = excluded.updated_at, finished_at = NULL;
+
+-- name: import_step
+-- The fence of a batch: it follows what is stored, or is stored already (a commit whose answer was
+-- lost).
+UPDATE imports SET bytes = $3, mark = $4, lines = $5, items = $6, missing = $7, skipped = $8,
+       broken = $9, updated_at = tain_now_ms()
+WHERE fingerprint = $1 AND bytes IN ($2, $3) RETURNING tain_now_ms();
+
+-- name: import_finish
+UPDATE imports SET finished_at = tain_now_ms(), updated_at = tain_now_ms() WHERE fingerprint = $1;
+
+-- name: import_forget
+DELETE FROM imports WHERE fingerprint = $1;
+
+-- name: export_bounds
+SELECT (SELECT MIN(id) FROM items WHERE id >= $1), (SELECT MAX(id) FROM items WHERE id <= $2);
+
+-- name: export_items
+SELECT id, deleted, type, by, time, text, dead, parent, poll, url, score, title, parts, descendants
+FROM items WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3;
+
+-- name: export_kids
+SELECT item, kid, display_order FROM kids WHERE item BETWEEN $1 AND $2 ORDER BY item;
+
 -- Rate limit shared by every process on this database -------------------------------------------
 
 -- name: provider_ensure
@@ -219,7 +326,8 @@ WHERE s.purpose = 'mirror' AND x.state <> 'terminal_missing' ORDER BY x.item_id 
 SELECT COUNT(DISTINCT CASE WHEN x.state IN ('pending', 'retry_wait') THEN x.item_id END),
        COUNT(DISTINCT CASE WHEN x.state = 'dead_letter' THEN x.item_id END)
 FROM ingest_exceptions x JOIN ingest_segments s USING (segment_id)
-WHERE s.end_id >= $1 AND s.start_id <= $2;
+WHERE x.state <> 'terminal_missing'
+  AND (s.purpose IN ('gap', 'rescan') OR x.item_id BETWEEN $1 AND $2);
 
 -- name: status_stalled
 -- Held with a heartbeat older than the lease, or stopped by what waits or died.
@@ -229,3 +337,219 @@ FROM ingest_segments
 WHERE status IN ('retry_wait', 'dead_letter')
    OR (status = 'in_progress' AND heartbeat_at < tain_now_ms() - $1)
 ORDER BY start_id LIMIT 100;
+
+-- Proving the archive ------------------------------------------------------------------------
+
+-- name: verify_items
+-- With what the thread's parent says of its story.
+SELECT i.id, i.deleted, i.type, i.by, i.time, i.text, i.dead, i.parent, i.poll, i.url, i.score,
+       i.title, i.parts, i.descendants, i.story_id, i.url_key, i.domain, i.content_hash,
+       i.kids_hash, i.last_fetched_at, p.id, p.story_id
+FROM items i LEFT JOIN items p ON p.id = COALESCE(i.poll, i.parent)
+WHERE i.id BETWEEN $1 AND $2 ORDER BY i.id;
+
+-- name: verify_kids
+SELECT item, kid FROM kids WHERE item BETWEEN $1 AND $2 ORDER BY item, display_order, kid;
+
+-- name: verify_exceptions
+SELECT x.item_id, x.segment_id, x.state, s.purpose, s.start_id, s.end_id
+FROM ingest_exceptions x LEFT JOIN ingest_segments s ON s.segment_id = x.segment_id
+WHERE x.item_id BETWEEN $1 AND $2 ORDER BY x.item_id, x.segment_id;
+
+-- name: verify_letters
+SELECT DISTINCT item_id FROM ingest_dlq_items
+WHERE state <> 'resolved' AND state = 'dead_letter' AND source <> 'realtime'
+  AND item_id BETWEEN $1 AND $2 ORDER BY item_id;
+
+-- name: verify_next
+-- The next id that anything is known of.
+SELECT MIN(t.id) FROM (
+    SELECT MIN(id) AS id FROM items WHERE id >= $1
+    UNION ALL SELECT MIN(item) FROM kids WHERE item >= $1
+    UNION ALL SELECT MIN(item_id) FROM ingest_exceptions WHERE item_id >= $1
+    UNION ALL SELECT MIN(item_id) FROM ingest_dlq_items WHERE state <> 'resolved' AND item_id >= $1
+) AS t;
+
+-- name: verify_last
+SELECT MAX(id) FROM items;
+
+-- name: verify_segments
+SELECT s.segment_id, s.start_id, s.end_id, s.purpose, s.status, s.scan_cursor_id,
+       s.unresolved_count,
+       (SELECT COUNT(*) FROM ingest_exceptions x WHERE x.segment_id = s.segment_id
+           AND x.state IN ('pending', 'retry_wait', 'dead_letter')),
+       (SELECT COUNT(*) FROM ingest_exceptions x WHERE x.segment_id = s.segment_id
+           AND x.state = 'pending'),
+       s.holder, tain_now_ms() - s.lease_until
+FROM ingest_segments s ORDER BY s.start_id, s.segment_id;
+
+-- name: sample_item
+SELECT id FROM items WHERE id >= $1 ORDER BY id LIMIT 1;
+
+-- name: sample_missing
+SELECT item_id FROM ingest_exceptions WHERE item_id >= $1 AND state = 'terminal_missing'
+ORDER BY item_id LIMIT 1;
+
+-- name: repair_derived
+-- Only if nobody stored the item anew since it was read.
+UPDATE items SET url_key = $3, domain = $4, content_hash = $5, kids_hash = $6
+WHERE id = $1 AND last_fetched_at = $2;
+
+-- name: repair_story
+UPDATE items SET story_id = CASE WHEN items.type IN ('story', 'job', 'poll') THEN items.id
+    ELSE (SELECT p.story_id FROM items p WHERE p.id = COALESCE(items.poll, items.parent)) END
+WHERE items.id = $1;
+
+-- name: repair_stray_kids
+DELETE FROM kids WHERE item = $1 AND NOT EXISTS (SELECT 1 FROM items WHERE id = $1);
+
+-- name: repair_exception_home
+-- An exception without its segment moves to the mirror segment that covers it.
+INSERT INTO ingest_exceptions (item_id, segment_id, state, attempts, rung, next_retry_at,
+                               last_error, failure_class, updated_at)
+SELECT x.item_id, m.segment_id, x.state, x.attempts, x.rung, x.next_retry_at, x.last_error,
+       x.failure_class, x.updated_at
+FROM ingest_exceptions x JOIN ingest_segments m
+     ON m.purpose = 'mirror' AND x.item_id BETWEEN m.start_id AND m.scan_cursor_id
+WHERE x.item_id = $1 AND x.segment_id = $2 AND NOT EXISTS (SELECT 1 FROM items WHERE id = $1)
+ON CONFLICT (item_id, segment_id) DO NOTHING;
+
+-- name: repair_exception_drop
+DELETE FROM ingest_exceptions WHERE item_id = $1 AND segment_id = $2;
+
+-- name: repair_letter_add
+INSERT INTO ingest_dlq_items (source, item_id, state, failure_class, attempts, last_error,
+                              first_at, last_at)
+SELECT 'catchup', item_id, 'dead_letter', failure_class, attempts, last_error, updated_at,
+       updated_at
+FROM ingest_exceptions WHERE item_id = $1 AND segment_id = $2 AND state = 'dead_letter'
+ON CONFLICT (source, item_id) DO UPDATE SET state = excluded.state, resolved_at = NULL;
+
+-- name: repair_letter_resolve
+UPDATE ingest_dlq_items SET state = 'resolved', resolved_at = tain_now_ms(), next_retry_at = NULL
+WHERE item_id = $1 AND state <> 'resolved' AND source <> 'realtime';
+
+-- name: repair_segment_move
+-- Exceptions of a segment up to an id go to the segment that keeps these ids.
+UPDATE ingest_exceptions SET segment_id = $2
+WHERE segment_id = $1 AND item_id <= $3 AND NOT EXISTS
+      (SELECT 1 FROM ingest_exceptions o
+       WHERE o.segment_id = $2 AND o.item_id = ingest_exceptions.item_id);
+
+-- name: repair_segment_move_rest
+DELETE FROM ingest_exceptions WHERE segment_id = $1 AND item_id <= $2;
+
+-- name: repair_segment_trim
+UPDATE ingest_segments SET start_id = $2,
+    scan_cursor_id = CASE WHEN scan_cursor_id < $3 THEN $3 ELSE scan_cursor_id END
+WHERE segment_id = $1;
+
+-- name: repair_segments_wake
+-- At rest, and yet with ids behind the cursor; or done, and yet with unresolved ones.
+UPDATE ingest_segments SET status = 'pending'
+WHERE (status IN ('done', 'retry_wait', 'dead_letter') AND scan_cursor_id < end_id)
+   OR (status = 'done'
+       AND EXISTS (SELECT 1 FROM ingest_exceptions x WHERE x.segment_id = ingest_segments.segment_id
+                     AND x.state IN ('pending', 'retry_wait', 'dead_letter')));
+
+-- name: repair_segments_count
+UPDATE ingest_segments
+SET unresolved_count = (SELECT COUNT(*) FROM ingest_exceptions x
+                        WHERE x.segment_id = ingest_segments.segment_id
+                          AND x.state IN ('pending', 'retry_wait', 'dead_letter'))
+WHERE status IN ('pending', 'done')
+  AND unresolved_count <> (SELECT COUNT(*) FROM ingest_exceptions x
+                           WHERE x.segment_id = ingest_segments.segment_id
+                             AND x.state IN ('pending', 'retry_wait', 'dead_letter'));
+
+-- name: repair_missing_again
+-- The upstream has an item after all: the next plan step wakes the segment.
+UPDATE ingest_exceptions SET state = 'pending', attempts = 0, rung = 0, next_retry_at = NULL,
+       updated_at = tain_now_ms()
+WHERE item_id = $1 AND state = 'terminal_missing';
+
+-- Dead letters, by hand ----------------------------------------------------------------------
+
+-- A choice of dead letters is a range of ids and a failure class; '' is every class.
+
+-- name: letters_list
+-- What exceptions hold, and what only the queue does (ids of the live stream).
+SELECT * FROM (
+    SELECT x.item_id AS id, s.purpose AS origin, x.failure_class AS class, x.attempts AS attempts,
+           x.updated_at AS at, x.last_error AS error, x.segment_id AS segment
+    FROM ingest_exceptions x LEFT JOIN ingest_segments s ON s.segment_id = x.segment_id
+    WHERE x.state = 'dead_letter' AND x.item_id BETWEEN $1 AND $2
+      AND ($3 = '' OR x.failure_class = $3)
+    UNION ALL
+    SELECT d.item_id, d.source, d.failure_class, d.attempts, d.last_at, d.last_error, 0
+    FROM ingest_dlq_items d
+    WHERE d.state <> 'resolved' AND d.state = 'dead_letter' AND d.item_id BETWEEN $1 AND $2
+      AND ($3 = '' OR d.failure_class = $3)
+      AND NOT EXISTS (SELECT 1 FROM ingest_exceptions x
+                      WHERE x.item_id = d.item_id AND x.state = 'dead_letter')
+) AS t ORDER BY t.id, t.segment LIMIT $4;
+
+-- name: letters_count
+SELECT COUNT(*) FROM (
+    SELECT item_id FROM ingest_exceptions
+    WHERE state = 'dead_letter' AND item_id BETWEEN $1 AND $2 AND ($3 = '' OR failure_class = $3)
+    UNION
+    SELECT item_id FROM ingest_dlq_items
+    WHERE state <> 'resolved' AND state = 'dead_letter' AND item_id BETWEEN $1 AND $2
+      AND ($3 = '' OR failure_class = $3)
+) AS t;
+
+-- name: letters_replay_queue
+-- Before the exceptions change: a row of the queue follows the exception of its id.
+UPDATE ingest_dlq_items SET state = 'retry_wait', next_retry_at = tain_now_ms()
+WHERE state = 'dead_letter' AND item_id BETWEEN $1 AND $2
+  AND ($3 = '' OR failure_class = $3
+       OR EXISTS (SELECT 1 FROM ingest_exceptions x WHERE x.item_id = ingest_dlq_items.item_id
+                     AND x.state = 'dead_letter' AND x.failure_class = $3));
+
+-- name: letters_replay
+UPDATE ingest_exceptions SET state = 'pending', attempts = 0, rung = 0, next_retry_at = NULL,
+       updated_at = tain_now_ms()
+WHERE state = 'dead_letter' AND item_id BETWEEN $1 AND $2 AND ($3 = '' OR failure_class = $3);
+
+-- name: letters_accept_queue
+UPDATE ingest_dlq_items SET state = 'resolved', resolved_at = tain_now_ms(), next_retry_at = NULL
+WHERE state = 'dead_letter' AND item_id BETWEEN $1 AND $2
+  AND ($3 = '' OR failure_class = $3
+       OR EXISTS (SELECT 1 FROM ingest_exceptions x WHERE x.item_id = ingest_dlq_items.item_id
+                     AND x.state = 'dead_letter' AND x.failure_class = $3));
+
+-- name: letters_accept
+UPDATE ingest_exceptions SET state = 'terminal_missing', next_retry_at = NULL, last_error = $4,
+       updated_at = tain_now_ms()
+WHERE state = 'dead_letter' AND item_id BETWEEN $1 AND $2 AND ($3 = '' OR failure_class = $3);
+
+-- name: letters_extent
+-- The ids of what waits for another try in segments that a window has to reach.
+SELECT MIN(x.item_id), MAX(x.item_id)
+FROM ingest_exceptions x JOIN ingest_segments s ON s.segment_id = x.segment_id
+WHERE s.purpose = 'replay' AND x.state = 'pending' AND x.item_id BETWEEN $1 AND $2;
+
+-- name: known_item
+SELECT type, deleted, dead, last_fetched_at FROM items WHERE id = $1;
+
+-- name: known_exceptions
+SELECT x.segment_id, s.purpose, s.start_id, s.end_id, s.status, x.state, x.failure_class,
+       x.attempts, x.rung, x.next_retry_at, x.updated_at, x.last_error
+FROM ingest_exceptions x LEFT JOIN ingest_segments s ON s.segment_id = x.segment_id
+WHERE x.item_id = $1 ORDER BY x.segment_id;
+
+-- name: known_letters
+SELECT source, state, failure_class, attempts, next_retry_at, first_at, last_at, resolved_at,
+       last_error
+FROM ingest_dlq_items WHERE item_id = $1 ORDER BY source;
+
+-- name: known_segment
+-- The mirror segment that covers an id.
+SELECT segment_id, start_id, end_id, status, scan_cursor_id, unresolved_count
+FROM ingest_segments WHERE purpose = 'mirror' AND $1 BETWEEN start_id AND end_id;
+
+-- Health -------------------------------------------------------------------------------------
+
+-- name: health_write
+UPDATE updater_state SET only_row = only_row;

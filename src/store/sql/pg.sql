@@ -14,7 +14,8 @@ SET status = 'in_progress', holder = $1, lease_token = lease_token + 1, attempts
     lease_until = tain_now_ms() + $2, heartbeat_at = tain_now_ms(),
     started_at = COALESCE(started_at, tain_now_ms())
 WHERE segment_id = (SELECT segment_id FROM ingest_segments
-                    WHERE status = 'pending' AND end_id >= $3 AND start_id <= $4
+                    WHERE status = 'pending'
+                      AND (purpose IN ('gap', 'rescan') OR (start_id >= $3 AND end_id <= $4))
                     ORDER BY start_id LIMIT 1 FOR UPDATE SKIP LOCKED)
 RETURNING segment_id, start_id, end_id, scan_cursor_id, lease_token, purpose;
 
@@ -91,6 +92,13 @@ ON CONFLICT (item_id, segment_id) DO UPDATE SET state = excluded.state,
 -- name: exceptions_clear
 DELETE FROM ingest_exceptions WHERE item_id = ANY ($1::bigint[]);
 
+-- name: exceptions_believe_null
+-- A replay got null for an old id that the mirror has trouble with: that is the answer.
+UPDATE ingest_exceptions SET state = 'terminal_missing', failure_class = 'null_old',
+    last_error = 'the upstream answered null', next_retry_at = NULL, updated_at = tain_now_ms()
+WHERE item_id = ANY ($1::bigint[]) AND state <> 'terminal_missing'
+  AND segment_id IN (SELECT segment_id FROM ingest_segments WHERE purpose = 'mirror');
+
 -- name: exceptions_exist
 SELECT item_id, 1 FROM ingest_exceptions WHERE item_id = ANY ($1::bigint[])
 UNION ALL
@@ -116,3 +124,24 @@ WHERE item_id = ANY ($1::bigint[]) AND state <> 'resolved';
 SELECT CASE WHEN c.reltuples > 2000000 THEN c.reltuples::bigint
             ELSE (SELECT COUNT(*) FROM items) END
 FROM pg_class c WHERE c.oid = 'items'::regclass;
+
+-- name: health_version
+SELECT 'PostgreSQL ' || current_setting('server_version');
+
+-- name: health_check
+SELECT CASE
+    WHEN pg_is_in_recovery() THEN 'the server is a standby, which cannot be written'
+    WHEN EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+                 JOIN pg_namespace n ON n.oid = c.relnamespace
+                 WHERE n.nspname = current_schema() AND NOT i.indisvalid)
+        THEN 'an index is invalid; REINDEX SCHEMA makes it anew'
+    ELSE 'ok' END;
+
+-- name: health_check_deep
+SELECT CASE
+    WHEN pg_is_in_recovery() THEN 'the server is a standby, which cannot be written'
+    WHEN EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+                 JOIN pg_namespace n ON n.oid = c.relnamespace
+                 WHERE n.nspname = current_schema() AND NOT i.indisvalid)
+        THEN 'an index is invalid; REINDEX SCHEMA makes it anew'
+    ELSE 'ok' END;

@@ -14,7 +14,8 @@ SET status = 'in_progress', holder = $1, lease_token = lease_token + 1, attempts
     lease_until = tain_now_ms() + $2, heartbeat_at = tain_now_ms(),
     started_at = COALESCE(started_at, tain_now_ms())
 WHERE segment_id = (SELECT segment_id FROM ingest_segments
-                    WHERE status = 'pending' AND end_id >= $3 AND start_id <= $4
+                    WHERE status = 'pending'
+                      AND (purpose IN ('gap', 'rescan') OR (start_id >= $3 AND end_id <= $4))
                     ORDER BY start_id LIMIT 1)
 RETURNING segment_id, start_id, end_id, scan_cursor_id, lease_token, purpose;
 
@@ -71,6 +72,13 @@ ON CONFLICT (item_id, segment_id) DO UPDATE SET state = excluded.state,
 -- name: exceptions_clear
 DELETE FROM ingest_exceptions WHERE item_id = $1;
 
+-- name: exceptions_believe_null
+-- A replay got null for an old id that the mirror has trouble with: that is the answer.
+UPDATE ingest_exceptions SET state = 'terminal_missing', failure_class = 'null_old',
+    last_error = 'the upstream answered null', next_retry_at = NULL, updated_at = tain_now_ms()
+WHERE item_id = $1 AND state <> 'terminal_missing'
+  AND segment_id IN (SELECT segment_id FROM ingest_segments WHERE purpose = 'mirror');
+
 -- name: exceptions_exist
 SELECT item_id, 1 FROM ingest_exceptions WHERE item_id = $1
 UNION ALL
@@ -90,3 +98,12 @@ WHERE item_id = $1 AND state <> 'resolved';
 
 -- name: status_items
 SELECT COUNT(*) FROM items;
+
+-- name: health_version
+SELECT 'SQLite ' || sqlite_version();
+
+-- name: health_check
+SELECT quick_check FROM pragma_quick_check('ingest_segments');
+
+-- name: health_check_deep
+SELECT quick_check FROM pragma_quick_check(1);

@@ -1,4 +1,5 @@
 /* Views and buffers: comparison, numbers, the maximum, JSON strings and UTF-8. */
+#include "base/rng.h"
 #include "base/str.h"
 
 #include <string.h>
@@ -162,6 +163,48 @@ static void json_strings(void **state UNUSED) {
     }
 }
 
+/* Byte by byte, as plainly as it can be said. */
+static void add_json_slowly(struct strbuf *b, struct str s) {
+    strbuf_addc(b, '"');
+    for (size_t i = 0; i < s.n;) {
+        unsigned char c = (unsigned char)s.p[i];
+        size_t len = utf8_len((const unsigned char *)s.p + i, s.n - i);
+        if (c == '"' || c == '\\')
+            strbuf_addf(b, "\\%c", c);
+        else if (c == '\n' || c == '\r' || c == '\t')
+            strbuf_addf(b, "\\%c", c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
+        else if (c < 0x20)
+            strbuf_addf(b, "\\u%04x", c);
+        else if (len)
+            strbuf_add(b, s.p + i, len);
+        else
+            strbuf_adds(b, "\xEF\xBF\xBD");
+        i += len ? len : 1;
+    }
+    strbuf_addc(b, '"');
+}
+
+/* Runs of every length before and behind bytes of every kind. */
+static void json_runs(void **state UNUSED) {
+    static const char *const kinds[] = {"a",    "\"",       "\\",   "\n",   "\x01",
+                                        "\x7f", "\xC3\xA9", "\xC3", "\xFF", "\xF0\x9F\x9A\x80"};
+    struct rng rng = {42};
+    for (int round = 0; round < 20000; round++) {
+        CLEANUP(strbuf_release) struct strbuf text, quick, slow;
+        strbuf_init(&text, 1000);
+        strbuf_init(&quick, 5000);
+        strbuf_init(&slow, 5000);
+        for (size_t pieces = rng_below(&rng, 6); pieces > 0; pieces--) {
+            for (size_t plain = rng_below(&rng, 20); plain > 0; plain--)
+                strbuf_addc(&text, (char)(0x20 + rng_below(&rng, 0x5F)));
+            strbuf_adds(&text, kinds[rng_below(&rng, ARRAY_LEN(kinds))]);
+        }
+        strbuf_add_json(&quick, strbuf_str(&text));
+        add_json_slowly(&slow, strbuf_str(&text));
+        assert_string_equal(quick.p, slow.p);
+    }
+}
+
 static void json_respects_the_maximum(void **state UNUSED) {
     for (size_t max = 0; max < 12; max++) {
         CLEANUP(strbuf_release) struct strbuf b;
@@ -229,6 +272,7 @@ int main(void) {
         cmocka_unit_test(a_buffer_stops_at_its_maximum),
         cmocka_unit_test(a_release_leaves_a_usable_buffer),
         cmocka_unit_test(json_strings),
+        cmocka_unit_test(json_runs),
         cmocka_unit_test(json_respects_the_maximum),
         cmocka_unit_test(utf8_lengths),
     };

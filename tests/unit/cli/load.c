@@ -1,5 +1,7 @@
 #include "load.h"
 
+#include "cli/cli.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +29,12 @@ enum verdict load_line(struct settings *s, enum command_id command, const char *
     const struct option_source from = {n, words, lookup};
     memset(&last_error, 0, sizeof last_error);
     last_help = false;
-    const char *name = command == CMD_CATCHUP   ? "catchup"
-                       : command == CMD_STATUS  ? "status"
-                       : command == CMD_MIGRATE ? "migrate"
-                                                : "demo";
+    size_t n_commands;
+    const struct command *commands = command_table(&n_commands);
+    const char *name = NULL;
+    for (size_t i = 0; i < n_commands; i++)
+        if (commands[i].id == command)
+            name = commands[i].name;
     enum verdict v = settings_load(s, command, name, &from, &last_help, &last_error);
     free(copy);
     return v;

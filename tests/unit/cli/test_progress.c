@@ -105,6 +105,29 @@ static int widest(const char *text) {
     return most;
 }
 
+/* A pipe of bytes: nobody knows how much is to come. */
+static void bytes_without_an_end(void **state) {
+    (void)state;
+    const struct progress_view bytes = {.total_ids = -1,
+                                        .done_ids = 5000000,
+                                        .bytes = true,
+                                        .rate_per_s = 3 * 1048576,
+                                        .eta_s = -1,
+                                        .phase = "importing",
+                                        .note = "7 lines"};
+    const struct progress_style style = {.width = 80};
+    CLEANUP(strbuf_release) struct strbuf out;
+    strbuf_init(&out, 1000);
+    progress_render_bar(&out, &bytes, &style);
+    assert_non_null(strstr(out.p, "--%"));
+    assert_non_null(strstr(out.p, "3.0 MiB/s"));
+    assert_non_null(strstr(out.p, "ETA --"));
+    assert_non_null(strstr(out.p, "\n7 lines"));
+    strbuf_clear(&out);
+    progress_render_line(&out, &bytes, false);
+    assert_string_equal(out.p, "importing --% done=5000000 total=-1 rate=3145728 note=\"7 lines\"");
+}
+
 static void never_wider_than_the_terminal(void **state) {
     (void)state;
     CLEANUP(strbuf_release) struct strbuf b;
@@ -272,6 +295,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_for_people),
         cmocka_unit_test(bars),
+        cmocka_unit_test(bytes_without_an_end),
         cmocka_unit_test(never_wider_than_the_terminal),
         cmocka_unit_test(lines),
         cmocka_unit_test(draws_at_its_own_pace),

@@ -30,6 +30,11 @@ static void shapes(void **state) {
         {shape_identifier, "pg_x", false},
         {shape_http_root, "http://h", true},
         {shape_http_root, "https://h:80/v0", true},
+        {shape_http_root, "http://[::1]:8080/v0", true},
+        {shape_http_root, "http://[::1]/v0", true},
+        {shape_http_root, "http://h:99999/v0", false},
+        {shape_http_root, "http://h:x/v0", false},
+        {shape_http_root, "http://h:/v0", false},
         {shape_http_root, "http://", false},
         {shape_http_root, "http:///v0", false},
         {shape_http_root, "http://h/v0?x", false},
@@ -101,7 +106,41 @@ static void passwords(void **state) {
     }
 }
 
+static void instants(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t ms; /* -1: none */
+    } cases[] = {
+        {"1700000000", 1700000000000},
+        {"1", 1000},
+        {"2023-11-14T22:13:20Z", 1700000000000},
+        {"2023-11-14T22:13:20", 1700000000000},
+        {"2023-11-14 22:13:20", 1700000000000},
+        {"2023-11-14", 1699920000000},
+        {"2024-02-29", 1709164800000},
+        {"2023-02-29", -1},
+        {"2023-13-01", -1},
+        {"2023-11-14T22:13", -1},
+        {"2023-11-14T22:13:20+01:00", -1},
+        {"0", -1},
+        {"-5", -1},
+        {"1700000000000", -1}, /* milliseconds: some 50,000 years ahead */
+        {"1960-01-01", -1},
+        {"yesterday", -1},
+        {"", -1},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        int64_t ms = -1;
+        bool expected = cases[i].ms >= 0;
+        if (shape_instant(cases[i].text) != expected ||
+            shape_parse_instant(cases[i].text, &ms) != expected || (expected && ms != cases[i].ms))
+            fail_msg("'%s' gave %lld", cases[i].text, (long long)ms);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(passwords)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(passwords),
+                                       cmocka_unit_test(instants)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

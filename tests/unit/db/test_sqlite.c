@@ -89,7 +89,7 @@ static enum verdict see(void *ctx, const struct db_row *row) {
     s->a = db_row_int(row, 0);
     s->b_null = b.p == NULL;
     s->b_len = b.n;
-    if (b.n)
+    if (b.p && b.n)
         memcpy(s->b, b.p, b.n < sizeof s->b ? b.n : sizeof s->b - 1);
     return V_OK;
 }

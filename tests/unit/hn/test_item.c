@@ -137,6 +137,16 @@ static void derives_key_and_domain(void **state) {
     assert_true(!it.url_key.p && !it.domain.p);
 }
 
+/* Over rows of a table it is the hash of an item with these kids. */
+static void kids_hash_of_a_list(void **state) {
+    (void)state;
+    static const int64_t kids[] = {9, 7, 8};
+    struct item it = derived("{\"id\":5,\"kids\":[9,7,8]}");
+    assert_int_equal(item_kids_hash(&arena, kids, 3), it.kids_hash);
+    assert_int_not_equal(item_kids_hash(&arena, kids, 2), it.kids_hash);
+    assert_int_equal(item_kids_hash(&arena, NULL, 0), 0);
+}
+
 static void kinds(void **state) {
     (void)state;
     struct item story = derived("{\"id\":5,\"type\":\"story\"}");
@@ -154,13 +164,10 @@ static void kinds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        CASE(renders_as_the_upstream_does),
-        CASE(renders_up_to_the_maximum),
-        CASE(content_hash_sees_content),
-        CASE(kids_hash_sees_order),
-        CASE(hashes_are_the_same_for_ever),
-        CASE(derives_key_and_domain),
-        CASE(kinds),
+        CASE(renders_as_the_upstream_does), CASE(renders_up_to_the_maximum),
+        CASE(content_hash_sees_content),    CASE(kids_hash_sees_order),
+        CASE(kids_hash_of_a_list),          CASE(hashes_are_the_same_for_ever),
+        CASE(derives_key_and_domain),       CASE(kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* The ingest core when the upstream is ill, the lease is lost, or someone says stop. */
 #include "rig.h"
 
+#include "base/fault.h"
 #include "mirror/ingest_int.h"
 #include "mirror/metrics.h"
 
@@ -172,6 +173,56 @@ static void a_bad_id_at_the_end(void **state UNUSED) {
     rig_close(&r);
 }
 
+/* One id asks for an hour of patience: it waits by itself, and no longer than any retry. */
+static void retry_after_of_one_id(void **state UNUSED) {
+    struct rig r;
+    rig_open(&r, &(struct rig_options){.window = {1, 300},
+                                       .maxitem = FAR,
+                                       .max_attempts = 3,
+                                       .faults = {"id=50:status=503:retry_after=3600"}});
+    for (int n = 0; n < 2000 && archive_int(&r.a, "SELECT COUNT(*) FROM items") < 299; n++) {
+        assert_int_equal(rig_round(&r), INGEST_RUNNING);
+        assert_int_equal(r.ingest->not_before_mono, 0);
+    }
+    r.step_ms = 100;
+    assert_int_equal(rig_run(&r), INGEST_FINISHED);
+    assert_int_equal(rig_asked(&r, 50), 3);
+    rig_close(&r);
+}
+
+/* Many ids ask for it: the lane pauses, for as long as they say. */
+static void retry_after_of_the_upstream(void **state UNUSED) {
+    struct rig r;
+    rig_open(&r, &(struct rig_options){.window = {1, 300},
+                                       .maxitem = FAR,
+                                       .faults = {"range=40-60:status=429:retry_after=7:times=1"}});
+    for (int n = 0; n < 2000 && !ingest_illness(r.ingest); n++)
+        assert_int_equal(rig_round(&r), INGEST_RUNNING);
+    assert_string_equal(ingest_illness(r.ingest), "retry_after");
+    int64_t left = r.ingest->not_before_mono - clock_mono(&r.a.clock);
+    assert_in_range(left, 1, 7000);
+    r.step_ms = 50;
+    assert_int_equal(rig_run(&r), INGEST_FINISHED);
+    assert_null(ingest_illness(r.ingest));
+    assert_int_equal(archive_int(&r.a, "SELECT COUNT(*) FROM items"), 300);
+    rig_close(&r);
+}
+
+/* The database refuses a batch, and then one item of it: that one is given up, nothing else. */
+static void an_item_that_cannot_be_stored(void **state UNUSED) {
+    struct rig r;
+    rig_open(&r, &(struct rig_options){.window = {1, 40}, .maxitem = FAR});
+    fault_setup("apply_refuse:1:fail,apply_refuse:5:fail");
+    assert_int_equal(rig_run(&r), INGEST_FINISHED);
+    fault_setup(NULL);
+    assert_int_equal(archive_int(&r.a, "SELECT COUNT(*) FROM items"), 39);
+    assert_int_equal(archive_int(&r.a, "SELECT COUNT(*) FROM ingest_dlq_items "
+                                       "WHERE failure_class = 'unstorable' AND attempts = 1"),
+                     1);
+    rig_check_cursors(&r);
+    rig_close(&r);
+}
+
 static void stop_releases_the_leases(void **state UNUSED) {
     struct rig r;
     rig_open(&r, &(struct rig_options){
@@ -260,6 +311,9 @@ int main(void) {
         cmocka_unit_test(bad_ids_do_not_look_like_an_outage),
         cmocka_unit_test(an_outage_that_meets_few_ids),
         cmocka_unit_test(a_bad_id_at_the_end),
+        cmocka_unit_test(retry_after_of_one_id),
+        cmocka_unit_test(retry_after_of_the_upstream),
+        cmocka_unit_test(an_item_that_cannot_be_stored),
         cmocka_unit_test(stop_releases_the_leases),
         cmocka_unit_test(stop_does_not_wait_for_the_slow),
         cmocka_unit_test(a_lost_lease_is_let_go),

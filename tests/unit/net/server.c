@@ -223,8 +223,10 @@ static bool serve(struct server *s, struct conn *c, short events) {
 static void accept_one(struct server *s, struct conn *conns) {
     int fd = accept(s->listen_fd, NULL, NULL);
     struct conn *c = conns;
-    while (c->fd >= 0)
-        assert(++c < conns + MAX_CONNS);
+    while (c->fd >= 0) {
+        c++;
+        assert(c < conns + MAX_CONNS);
+    }
     *c = (struct conn){.fd = fd};
     s->connections++;
 }

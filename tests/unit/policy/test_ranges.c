@@ -174,7 +174,7 @@ static void agrees_with_a_bitmap(void **state UNUSED) {
     struct rng rng = {2024};
     for (int round = 0; round < 5000; round++) {
         bool bitmap[IDS] = {false};
-        struct range covered[40], gap[64], cut[IDS];
+        struct range covered[40], gap[64], cut[IDS] = {{0, 0}};
         size_t n = random_covered(&rng, covered, rng_below(&rng, 40), bitmap);
         struct range window = {1 + (int64_t)rng_below(&rng, IDS - 1), 0};
         window.hi = window.lo + (int64_t)rng_below(&rng, (uint64_t)(IDS - window.lo));

@@ -97,7 +97,9 @@ CREATE TABLE ingest_exceptions (
     updated_at    BIGINT NOT NULL,
     PRIMARY KEY (item_id, segment_id)
 );
-CREATE INDEX ingest_exceptions_segment ON ingest_exceptions (segment_id, state);
+CREATE INDEX ingest_exceptions_segment ON ingest_exceptions (segment_id, item_id);
+CREATE INDEX ingest_exceptions_open ON ingest_exceptions (segment_id, item_id)
+    WHERE state <> 'terminal_missing';
 
 CREATE TABLE ingest_dlq_items (
     source        TEXT NOT NULL CHECK (source IN ('catchup', 'realtime', 'rescan')),

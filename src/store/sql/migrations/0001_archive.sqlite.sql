@@ -89,7 +89,9 @@ CREATE TABLE ingest_exceptions (
     updated_at    INTEGER NOT NULL,
     PRIMARY KEY (item_id, segment_id)
 ) WITHOUT ROWID;
-CREATE INDEX ingest_exceptions_segment ON ingest_exceptions (segment_id, state);
+CREATE INDEX ingest_exceptions_segment ON ingest_exceptions (segment_id, item_id);
+CREATE INDEX ingest_exceptions_open ON ingest_exceptions (segment_id, item_id)
+    WHERE state <> 'terminal_missing';
 
 CREATE TABLE ingest_dlq_items (
     source        TEXT NOT NULL CHECK (source IN ('catchup', 'realtime', 'rescan')),

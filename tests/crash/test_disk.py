@@ -1,0 +1,87 @@
+"""The disk under PostgreSQL runs full: the run ends and says so, nothing that was stored is lost,
+and with room again the same command completes the archive."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'e2e'))
+from lib import E2E, EXIT_DONE, EXIT_FAILED, Postgres, PostgresArchive, find_bin  # noqa: E402
+
+LAST = 12000
+ROOM = 3 << 20  # bytes left beside an empty archive; the items need several times as much
+
+
+class SmallDisk(Postgres):
+    """A server with its data directory on a file system of its own, and its log of transactions
+    beside it: with that on a full disk it would not refuse work, it would end."""
+
+    def _create(self):
+        self.dir = tempfile.mkdtemp(prefix='tainpg-', dir='/tmp')
+        wal = os.path.join(self.dir, 'wal')
+        for folder in (self._data(), wal):
+            os.mkdir(folder)
+        done = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=256m', 'tain-test',
+                               self._data()], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode:
+            raise unittest.SkipTest(f'cannot mount: {done.stdout.decode().strip()}')
+        for folder in (self.dir, self._data(), wal):
+            shutil.chown(folder, 'postgres', 'postgres')
+            os.chmod(folder, 0o700)
+        subprocess.run(
+            self._as_server() + [os.path.join(self.bin, 'initdb'), '-D', self._data(), '-X', wal,
+                                 '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C',
+                                 '--no-sync', '--no-instructions'],
+            check=True, cwd=self.dir, stdout=subprocess.DEVNULL, env=self._environment())
+
+    def remove(self):
+        self.stop()
+        if self.dir and os.path.ismount(self._data()):
+            subprocess.run(['umount', self._data()], check=True)
+        super().remove()
+
+    def resize(self, size):
+        subprocess.run(['mount', '-o', f'remount,size={size}', self._data()], check=True)
+
+    def leave(self, room):
+        """So many bytes are free from now on."""
+        disk = os.statvfs(self._data())
+        self.resize((disk.f_blocks - disk.f_bfree) * disk.f_frsize + room)
+
+
+class FullDisk(E2E):
+    def server(self):
+        if os.getuid() != 0 or not find_bin():
+            self.skipTest('needs root, to mount a file system, and PostgreSQL')
+        # Small buffers, or nothing would be written before a checkpoint.
+        server = SmallDisk({'synchronous_commit': 'on', 'shared_buffers': '1MB'})
+        self.addCleanup(server.remove)
+        return server.start()
+
+    def assert_disk_is_named(self, result):
+        self.assertEqual(result.code, EXIT_FAILED, result)
+        self.assertIn('disk', result.report['stop_reason'])
+        self.assertIn('full', result.report['stop_reason'])
+
+    def test_full(self):
+        server, demo = self.server(), self.demo()
+        archive = PostgresArchive(server)
+        self.assertEqual(self.run_tain('migrate', '--db', archive.uri).code, EXIT_DONE)
+        server.leave(ROOM)
+        self.assert_disk_is_named(self.start_catchup(archive, demo, '--end-id', LAST).wait())
+        look = self.assert_invariants(archive)
+        self.assertGreater(len(look.ids), 0)
+        self.assertLess(len(look.ids), LAST)
+        self.assert_disk_is_named(self.start_catchup(archive, demo, '--end-id', LAST).wait())
+        self.assertLessEqual(look.ids, self.assert_invariants(archive).ids, 'something was lost')
+        server.resize('256m')
+        self.catchup(archive, demo, '--end-id', LAST)
+        self.assert_complete(archive, demo, 1, LAST)
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,59 @@
+"""Eight processes on one PostgreSQL. One after the other is killed at a random instant and another
+takes its place; what is in the database is true after every kill, and the archive comes out whole.
+TAIN_CRASH_SEED repeats the instants of an earlier run; a failure names the seed."""
+
+import os
+import pathlib
+import random
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'e2e'))
+from lib import E2E, EXIT_DONE, YOUNG_SPAN, OnPostgres  # noqa: E402
+
+PROCESSES = 8
+KILLS = int(os.environ.get('CRASH_ROUNDS', 10))
+LONGEST_WAIT = 0.5  # seconds between two kills
+DELAY_MS, CONCURRENCY = 40, 4  # the pace of the upstream, so that the work outlasts the kills
+LAST = 2000 + int(KILLS * LONGEST_WAIT * PROCESSES * CONCURRENCY * 1000 / DELAY_MS)
+TROUBLE = ('share=0.02:status=500:times=1', 'share=0.01:garbage:times=2',
+           'share=0.01:reset:times=1')
+
+
+class Eight(OnPostgres, E2E):
+    def test_random_kills(self):
+        seed = int(os.environ.get('TAIN_CRASH_SEED', time.time_ns() % 1000000))
+        chance = random.Random(seed)
+        with self.subTest(seed=seed):
+            self.kill_and_replace(chance)
+
+    def begin(self, archive, demo):
+        return self.start_catchup(archive, demo, '--end-id', LAST, '--segment-width', 100,
+                                  '--batch-size', 25, '--concurrency', CONCURRENCY)
+
+    def kill_and_replace(self, chance):
+        demo = self.demo(*TROUBLE, f'items:delay={DELAY_MS}', maxitem=LAST + YOUNG_SPAN)
+        archive = self.archive()
+        runs = [self.begin(archive, demo) for _ in range(PROCESSES)]
+        done = 0
+        for _ in range(KILLS):
+            time.sleep(chance.uniform(0.02, LONGEST_WAIT))
+            victim = runs.pop(chance.randrange(len(runs)))
+            self.assertTrue(victim.running(), 'the kills came too late')
+            victim.kill()
+            runs.append(self.begin(archive, demo))
+            look = self.assert_invariants(archive)
+            if look:
+                self.assertGreaterEqual(len(look.ids), done, 'something was lost')
+                done = len(look.ids)
+        self.assertGreater(done, 0, 'no life was long enough to store something')
+        demo.faults(*TROUBLE)
+        for run in runs:
+            result = run.wait(120)
+            self.assertEqual(result.code, EXIT_DONE, result)
+        self.assert_complete(archive, demo, 1, LAST)
+
+
+if __name__ == '__main__':
+    unittest.main()

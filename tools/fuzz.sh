@@ -1,0 +1,54 @@
+#!/bin/sh
+# Hunts with clang's fuzzer: builds every tests/fuzz/fuzz_*.c with the address and undefined
+# behaviour sanitizers and runs each for FUZZ_SECONDS (120) from its corpus.
+#   tools/fuzz.sh [NAME ...]    such as: FUZZ_SECONDS=600 tools/fuzz.sh html
+# In build-fuzz: corpus/NAME keeps the inputs that reached new code, so that the next hunt goes on
+# from there; findings/NAME-* are inputs that broke something. To see one again:
+#   build-fuzz/fuzz_NAME build-fuzz/findings/NAME-...
+# Once it is mended, the input belongs into tests/fuzz/corpus/NAME.
+set -eu
+cd "$(dirname "$0")/.."
+out=${FUZZ_DIR:-build-fuzz}
+seconds=${FUZZ_SECONDS:-120}
+compiler=${CLANG:-clang}
+flags="-std=gnu17 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -Isrc -Itests/unit/hn
+    -fno-strict-aliasing -fno-sanitize-recover=all $(pkg-config --cflags libidn2 libxxhash)"
+libraries="$(pkg-config --libs libidn2 libxxhash) -lpthread"
+
+names=$*
+if [ -z "$names" ]; then
+    for file in tests/fuzz/fuzz_*.c; do
+        name=${file#tests/fuzz/fuzz_}
+        names="$names ${name%.c}"
+    done
+fi
+
+mkdir -p "$out/objects" "$out/findings"
+objects=
+for file in src/base/*.c src/hn/*.c; do
+    object=$out/objects/$(echo "$file" | tr / _).o
+    objects="$objects $object"
+    # shellcheck disable=SC2086
+    $compiler $flags -fsanitize=fuzzer-no-link,address,undefined -c "$file" -o "$object"
+done
+
+broken=
+for name in $names; do
+    # shellcheck disable=SC2086
+    $compiler $flags -fsanitize=fuzzer,address,undefined "tests/fuzz/fuzz_$name.c" $objects \
+        $libraries -o "$out/fuzz_$name"
+    mkdir -p "$out/corpus/$name"
+    echo "== $name, $seconds s"
+    if ! "$out/fuzz_$name" -max_total_time="$seconds" -timeout=20 -max_len=8192 \
+        -print_final_stats=1 -artifact_prefix="$out/findings/$name-" \
+        "$out/corpus/$name" "tests/fuzz/corpus/$name" >"$out/$name.log" 2>&1; then
+        broken="$broken $name"
+        tail -n 60 "$out/$name.log"
+    fi
+    grep -E 'number_of_executed_units|new_units_added' "$out/$name.log" || true
+done
+if [ -n "$broken" ]; then
+    echo "fuzz: something broke in:$broken (inputs in $out/findings)" >&2
+    exit 1
+fi
+echo "fuzz: nothing found"
