@@ -26,7 +26,7 @@ static void show(void *arg, const struct verify_view *v) {
 
 static int exit_code_of(const struct verify_report *r) {
     if (r->stopped)
-        return signal_received() == SIGTERM ? EXIT_SIGTERM : EXIT_SIGINT;
+        return signal_received() == SIGINT ? EXIT_SIGINT : EXIT_SIGTERM;
     return verify_total(r) ? EXIT_UNRESOLVED : EXIT_DONE;
 }
 

@@ -14,8 +14,7 @@ static const struct {
     {EXIT_DONE, false, "done"},
     {EXIT_FAILED, false, "failed"},
     {EXIT_USAGE, false, "wrong usage or configuration"},
-    {EXIT_UNRESOLVED, true,
-     "finished, but ids, dead letters, findings or lines are left over"},
+    {EXIT_UNRESOLVED, true, "finished, but ids, dead letters, findings or lines are left over"},
     {EXIT_SIGINT, true, "stopped by SIGINT after a clean stop; run it again to go on"},
     {EXIT_SIGTERM, true, "stopped by SIGTERM after a clean stop; run it again to go on"},
 };

@@ -128,11 +128,9 @@ static void fill_rate(struct progress *p) {
     struct progress_view *v = &p->view;
     v->rate_per_s = p->weight > 0 ? p->rate / p->weight : 0;
     int64_t left = v->total_ids - v->done_ids;
-    if (v->total_ids < 0)
-        v->eta_s = -1;
-    else if (left <= 0)
+    if (v->total_ids >= 0 && left <= 0)
         v->eta_s = 0;
-    else if (v->paused || v->rate_per_s < 0.01)
+    else if (v->total_ids < 0 || v->paused || v->rate_per_s < 0.01)
         v->eta_s = -1;
     else
         v->eta_s = (int64_t)((double)left / v->rate_per_s + 0.5);

@@ -11,7 +11,7 @@ void spans_add(struct spans *s, int64_t id) {
         last->hi = id;
         return;
     }
-    if (s->n == s->cap) {
+    if (!s->rows || s->n == s->cap) {
         s->cap = s->cap ? 2 * s->cap : 64;
         s->rows = xrealloc(s->rows, s->cap * sizeof *s->rows);
     }

@@ -41,7 +41,8 @@ class Passing(OnSqlite, E2E):
         self.heals('status=429')
 
     def test_429_with_retry_after(self):
-        demo, archive = self.demo('id=600:status=429:retry_after=2:times=1'), self.archive()
+        """Several ids are told to wait: the lane waits. One alone waits by itself."""
+        demo, archive = self.demo('range=600-640:status=429:retry_after=2:times=1'), self.archive()
         report = self.catchup(archive, demo, '--end-id', LAST).report
         self.assert_complete(archive, demo, 1, LAST)
         self.assertGreaterEqual(report['duration_ms'], 2000)
@@ -192,7 +193,7 @@ class SqliteDeadLetters(DeadLetters, OnSqlite, E2E):
         archive = self.archive()
         report = self.catchup(archive, demo, '--end-id', 100, '--timeout', '300ms',
                               code=EXIT_UNRESOLVED).report
-        self.assertEqual(report['fetched'], 100 + 3 * 7)
+        self.assertIn(report['fetched'] - (100 + 3 * 7), range(4))  # and a probe before giving up
         self.assertEqual(sorted((x['id'], x['state'], x['attempts'], x['class'])
                                 for x in self.look(archive).exceptions),
                          [(10, 'dead_letter', 8, 'reset'), (20, 'dead_letter', 8, 'timeout'),

@@ -156,7 +156,8 @@ class Places(E2E):
         versions = [t for t in tables if 'migration' in t or 'version' in t]
         if versions:
             columns = [r[1] for r in archive.rows(f'PRAGMA table_info({versions[0]})')]
-            archive.execute(f'UPDATE {versions[0]} SET {columns[0]} = 99')
+            archive.execute(f'UPDATE {versions[0]} SET {columns[0]} = 99 WHERE {columns[0]} = '
+                            f'(SELECT MAX({columns[0]}) FROM {versions[0]})')
         else:
             archive.execute('PRAGMA user_version = 99')
         for command in ('status', 'catchup'):

@@ -149,6 +149,19 @@ class Everything(Proof):
         self.verify(archive)
         self.assert_complete(archive, demo, 1, LAST)
 
+    def test_beside_a_running_catchup(self):
+        demo, archive = self.demo('items:delay=20'), self.archive()
+        run = self.start_catchup(archive, demo, '--end-id', LAST, '--segment-width', 100,
+                                 '--batch-size', 50, '--concurrency', 24)
+        wait_until(lambda: self.look(archive), what='the archive')
+        looks = 0
+        while run.running():
+            self.assertEqual(self.verify(archive)['findings'], {})
+            looks += 1
+        self.assertGreater(looks, 3)
+        self.assertEqual(run.wait().code, EXIT_DONE)
+        self.assertEqual(self.verify(archive)['frontier_id'], LAST)
+
     def test_bounds(self):
         _, archive = self.filled()
         archive.execute('DELETE FROM items WHERE id IN (101, 901)')
