@@ -75,7 +75,9 @@ enum verdict settings_check(const struct settings *s, struct err *e) {
     enum verdict v = V_OK;
     if (option_find("start-id")->commands & s->command)
         v = check_order(s, "start-id", s->start_id, "end-id", s->end_id, e);
-    if (v == V_OK && s->command == CMD_CATCHUP)
+    /* a default above a smaller maximum is cut to it without a word */
+    bool chosen = settings_origin(s, "retry-initial-ms") != ORIGIN_DEFAULT;
+    if (v == V_OK && s->command == CMD_CATCHUP && chosen)
         v = check_order(s, "retry-initial-ms", s->retry_initial_ms, "retry-max-ms", s->retry_max_ms,
                         e);
     if (v == V_OK && (option_find("ca-file")->commands & s->command))

@@ -51,6 +51,7 @@ static void whole_numbers(void **state) {
         {"", AT(batch_size), 500},
         {"", AT(retry_attempts), 8},
         {"", AT(retry_initial_ms), 500},
+        {"--retry-max-ms 100", AT(retry_max_ms), 100}, /* below the default of the first delay */
         {"", AT(retry_max_ms), 30000},
         {"", AT(retry_jitter_ms), 100},
     };
