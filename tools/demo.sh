@@ -43,4 +43,4 @@ say "$tain" catchup --upstream "$url" --db "sqlite:$db" --end-id "$ids" --rps 0 
 echo
 say "$tain" status --db "sqlite:$db"
 echo
-echo "The archive is in $db: try  sqlite3 $db 'SELECT type, count(*) FROM items GROUP BY 1'"
+echo "The archive is in $db: try  $tain export - --db sqlite:$db --end-id 3"
