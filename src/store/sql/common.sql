@@ -85,7 +85,8 @@ WHERE status = 'in_progress' AND lease_until < tain_now_ms();
 UPDATE ingest_segments SET status = 'pending'
 WHERE status IN ('retry_wait', 'dead_letter', 'done') AND segment_id IN
       (SELECT segment_id FROM ingest_exceptions
-       WHERE state = 'pending' OR (state = 'retry_wait' AND next_retry_at <= tain_now_ms()));
+       WHERE state = 'pending'
+          OR (state = 'retry_wait' AND COALESCE(next_retry_at, 0) <= tain_now_ms()));
 
 -- name: segments_settle
 -- What others resolved since: an id stored by another path leaves its segment one less to wait for.
@@ -111,7 +112,7 @@ WHERE scan_cursor_id = end_id
            AND NOT EXISTS (SELECT 1 FROM ingest_exceptions x
                            WHERE x.segment_id = ingest_segments.segment_id
                              AND (x.state = 'pending' OR (x.state = 'retry_wait'
-                                  AND x.next_retry_at <= tain_now_ms())))));
+                                  AND COALESCE(x.next_retry_at, 0) <= tain_now_ms())))));
 
 -- name: segment_keep_missing
 -- What a finished gap found to be missing is written down where the proof is: in the mirror. The
