@@ -130,7 +130,7 @@ static int replay(const struct settings *s, struct store *store, const struct se
     if (lo)
         snprintf(command, sizeof command, "tain catchup --start-id %" PRId64 " --end-id %" PRId64,
                  lo, hi);
-    decision_print(stdout, "replay", total, 0, total ? command : NULL, s->json);
+    replay_print(stdout, total, total ? command : NULL, s->json);
     return EXIT_DONE;
 }
 
@@ -151,18 +151,19 @@ static int accept_letters(const struct settings *s, struct store *store,
                           const struct selection *sel) {
     struct err e = {0};
     struct frontier frontier = {0};
-    int64_t total = 0;
+    int64_t total = 0, stored = 0;
     enum verdict v = V_OK;
     for (size_t i = 0; i < sel->n && v == V_OK; i++) {
-        int64_t n = 0;
-        v = store_accept_letters(store, &sel->choices[i], s->reason, &n, &e);
+        int64_t n = 0, kept = 0;
+        v = store_accept_letters(store, &sel->choices[i], s->reason, &n, &kept, &e);
         total += n;
+        stored += kept;
     }
     if (v == V_OK)
         v = settle(store, &frontier, &e);
     if (v != V_OK)
         return fail(v, &e);
-    decision_print(stdout, "accept", total, frontier.id, NULL, s->json);
+    accept_print(stdout, total, stored, frontier.id, s->json);
     return EXIT_DONE;
 }
 

@@ -161,8 +161,8 @@ static void print_advice(FILE *out, const struct known *k) {
     if (strcmp(verdict, "dead_letter") == 0)
         fprintf(out,
                 "To try again: tain dead-letter replay %" PRId64 ", then tain catchup\n"
-                "To give it up for good: tain dead-letter accept %" PRId64 " --reason TEXT\n",
-                k->id, k->id);
+                "%s: tain dead-letter accept %" PRId64 " --reason TEXT\n",
+                k->id, k->stored ? "To keep it as it is stored" : "To give it up for good", k->id);
     else if (strcmp(verdict, "waiting") == 0)
         fputs("It will be tried again; 'tain catchup' does so when it is due.\n", out);
     else if (strcmp(verdict, "stored") == 0)
@@ -186,24 +186,45 @@ void known_print(FILE *out, struct known *k) {
     print_advice(out, k);
 }
 
-void decision_print(FILE *out, const char *action, int64_t n, int64_t frontier, const char *next,
-                    bool json) {
+void replay_print(FILE *out, int64_t n, const char *next, bool json) {
     char a[FORMAT_MAX];
     if (json) {
-        fprintf(out, "{\"command\":\"dead-letter\",\"action\":\"%s\",\"count\":%" PRId64, action,
-                n);
-        if (frontier)
-            fprintf(out, ",\"frontier_id\":%" PRId64, frontier);
+        fprintf(out, "{\"command\":\"dead-letter\",\"action\":\"replay\",\"count\":%" PRId64, n);
         if (next)
             fprintf(out, ",\"next\":\"%s\"", next);
         fputs("}\n", out);
         return;
     }
-    bool accepted = action[0] == 'a';
-    fprintf(out, "%s dead %s %s\n", format_count(a, n), n == 1 ? "letter" : "letters",
-            accepted ? "accepted as missing" : "to be tried again, with fresh attempts");
-    if (frontier)
-        fprintf(out, "frontier %s\n", format_count(a, frontier));
+    fprintf(out, "%s dead %s to be tried again, with fresh attempts\n", format_count(a, n),
+            n == 1 ? "letter" : "letters");
     if (next)
         fprintf(out, "Now run: %s\n", next);
+}
+
+void accept_print(FILE *out, int64_t n, int64_t stored, int64_t frontier, bool json) {
+    char a[FORMAT_MAX], b[FORMAT_MAX];
+    if (json) {
+        fprintf(out,
+                "{\"command\":\"dead-letter\",\"action\":\"accept\",\"count\":%" PRId64
+                ",\"missing\":%" PRId64 ",\"kept_as_stored\":%" PRId64,
+                n, n - stored, stored);
+        if (frontier)
+            fprintf(out, ",\"frontier_id\":%" PRId64, frontier);
+        fputs("}\n", out);
+        return;
+    }
+    fprintf(out, "%s dead %s accepted", format_count(a, n), n == 1 ? "letter" : "letters");
+    if (stored == 0)
+        fputs(" as missing\n", out);
+    else if (stored == n)
+        fputs(": kept as stored\n", out);
+    else
+        fprintf(out, ": %s as missing, %s kept as stored\n", format_count(a, n - stored),
+                format_count(b, stored));
+    if (stored)
+        fputs("What is stored was not fetched again by this; 'tain verify' says whether it is in "
+              "doubt.\n",
+              out);
+    if (frontier)
+        fprintf(out, "frontier %s\n", format_count(a, frontier));
 }

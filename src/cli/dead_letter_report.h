@@ -29,8 +29,9 @@ void known_release(struct known *k);
 void known_add(void *known, const char *table, const struct known_field *fields, size_t n);
 void known_print(FILE *out, struct known *k);
 
-/* What was decided. `frontier` 0: not said. `next`: the command to run, or NULL. */
-void decision_print(FILE *out, const char *action, int64_t n, int64_t frontier, const char *next,
-                    bool json);
+/* What was decided. `next`: the command to run, or NULL. */
+void replay_print(FILE *out, int64_t n, const char *next, bool json);
+/* Of the n ids, `stored` have an item, which stays as it is. `frontier` 0: not said. */
+void accept_print(FILE *out, int64_t n, int64_t stored, int64_t frontier, bool json);
 
 #endif

@@ -83,10 +83,14 @@ enum verdict store_replay_letters(struct store *s, const struct letter_choice *c
 }
 
 static enum verdict accept(struct store *s, const struct letter_choice *c, const char *reason,
-                           int64_t *ret_n, struct err *e) {
+                           int64_t *ret_n, int64_t *ret_stored, struct err *e) {
     enum verdict v = store_count_letters(s, c, ret_n, e);
     if (v == V_OK)
+        v = db_run_int(s->db, SQL_LETTERS_COUNT_STORED, DB_VALS(CHOICE(c)), ret_stored, e);
+    if (v == V_OK)
         v = db_run(s->db, SQL_LETTERS_ACCEPT_QUEUE, DB_VALS(CHOICE(c)), NULL, NULL, e);
+    if (v == V_OK)
+        v = db_run(s->db, SQL_LETTERS_ACCEPT_STORED, DB_VALS(CHOICE(c)), NULL, NULL, e);
     if (v == V_OK)
         v = db_run(s->db, SQL_LETTERS_ACCEPT, DB_VALS(CHOICE(c), DBC(reason)), NULL, NULL, e);
     if (v == V_OK)
@@ -95,7 +99,8 @@ static enum verdict accept(struct store *s, const struct letter_choice *c, const
 }
 
 enum verdict store_accept_letters(struct store *s, const struct letter_choice *c,
-                                  const char *reason, int64_t *ret_n, struct err *e) {
+                                  const char *reason, int64_t *ret_n, int64_t *ret_stored,
+                                  struct err *e) {
     CLEANUP(strbuf_release) struct strbuf words;
     strbuf_init(&words, LETTER_ERROR_MAX);
     strbuf_addf(&words, "accepted by operator: %.280s", reason ? reason : "no reason given");
@@ -104,7 +109,7 @@ enum verdict store_accept_letters(struct store *s, const struct letter_choice *c
         v = fsm_check(&segment_fsm, SEG_DEAD_LETTER, SEG_DONE, e);
     if (v == V_OK)
         v = store_plan_begin(s, e);
-    return v == V_OK ? store_plan_end(s, accept(s, c, words.p, ret_n, e), e) : v;
+    return v == V_OK ? store_plan_end(s, accept(s, c, words.p, ret_n, ret_stored, e), e) : v;
 }
 
 /* The columns of the known_* statements, in their order. */

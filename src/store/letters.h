@@ -34,9 +34,11 @@ MUST_CHECK enum verdict store_replay_letters(struct store *s, const struct lette
                                              struct err *e);
 
 /* Makes them terminal_missing, with "accepted by operator: reason" as last_error and their class
- * kept, resolves the queue and settles the segments. Answers how many ids. */
+ * kept, resolves the queue and settles the segments. Those whose item is stored lose their
+ * exception and keep the item as it is. Answers how many ids, and how many of them are stored. */
 MUST_CHECK enum verdict store_accept_letters(struct store *s, const struct letter_choice *c,
-                                             const char *reason, int64_t *ret_n, struct err *e);
+                                             const char *reason, int64_t *ret_n,
+                                             int64_t *ret_stored, struct err *e);
 
 /* Everything that is known of an id, row by row: the table it is from, and its columns by name.
  * V_NOT_FOUND: nothing is. */

@@ -107,9 +107,9 @@ static void accepted_with_a_reason(void **state) {
     struct fix *f = *state;
     make_letters(f);
     struct err e;
-    int64_t n;
+    int64_t n, stored;
     const struct letter_choice one = {3, 3, NULL};
-    assert_ok(store_accept_letters(f->s, &one, "not worth it", &n, &e));
+    assert_ok(store_accept_letters(f->s, &one, "not worth it", &n, &stored, &e));
     assert_int_equal(n, 1);
     assert_q("terminal_missing|garbage|accepted by operator: not worth it", f,
              "SELECT state, failure_class, last_error FROM ingest_exceptions WHERE item_id = 3");
@@ -117,13 +117,32 @@ static void accepted_with_a_reason(void **state) {
              "SELECT item_id, state FROM ingest_dlq_items ORDER BY item_id");
     assert_q("retry_wait|3", f, "SELECT status, unresolved_count FROM ingest_segments");
     x(f, "DELETE FROM ingest_exceptions WHERE item_id = 5");
-    assert_ok(store_accept_letters(f->s, &all, NULL, &n, &e));
+    assert_ok(store_accept_letters(f->s, &all, NULL, &n, &stored, &e));
     assert_int_equal(n, 2);
+    assert_int_equal(stored, 0);
     assert_q("done|0", f, "SELECT status, unresolved_count FROM ingest_segments");
     assert_q("accepted by operator: no reason given", f,
              "SELECT last_error FROM ingest_exceptions WHERE item_id = 2");
-    assert_ok(store_accept_letters(f->s, &all, NULL, &n, &e));
+    assert_ok(store_accept_letters(f->s, &all, NULL, &n, &stored, &e));
     assert_int_equal(n, 0);
+}
+
+/* A stored item is not missing because its rescan failed. */
+static void a_stored_one_is_kept(void **state) {
+    struct fix *f = *state;
+    store_item(f, T0, "{'id':5,'type':'story'}");
+    struct claim c = claim_new(f, PURPOSE_RESCAN, 5, 6);
+    struct batch *b = batch_for(&c, 6, true);
+    put_exception(b, 5, EXC_DEAD_LETTER, "http_5xx");
+    put_exception(b, 6, EXC_DEAD_LETTER, "http_5xx");
+    apply_ok(f->s, b);
+    struct err e;
+    int64_t n, stored;
+    assert_ok(store_accept_letters(f->s, &all, "so be it", &n, &stored, &e));
+    assert_int_equal(n, 2);
+    assert_int_equal(stored, 1);
+    assert_q("6|terminal_missing", f, "SELECT item_id, state FROM ingest_exceptions");
+    assert_q("5|resolved 6|resolved", f, "SELECT item_id, state FROM ingest_dlq_items ORDER BY 1");
 }
 
 /* What is not a dead letter is nobody's to accept. */
@@ -131,10 +150,10 @@ static void others_stay_as_they_are(void **state) {
     struct fix *f = *state;
     make_letters(f);
     struct err e;
-    int64_t n, lo, hi;
+    int64_t n, stored, lo, hi;
     char *before = xstrdup(dump(f));
     const struct letter_choice others = {5, 10, NULL};
-    assert_ok(store_accept_letters(f->s, &others, "x", &n, &e));
+    assert_ok(store_accept_letters(f->s, &others, "x", &n, &stored, &e));
     assert_int_equal(n, 0);
     assert_ok(store_replay_letters(f->s, &others, &n, &lo, &hi, &e));
     assert_int_equal(n, 0);
@@ -175,6 +194,7 @@ int letter_tests(void) {
         CASE(replayed_with_fresh_attempts),
         CASE(replayed_in_a_replay),
         CASE(accepted_with_a_reason),
+        CASE(a_stored_one_is_kept),
         CASE(others_stay_as_they_are),
         CASE(everything_known),
     };

@@ -98,6 +98,7 @@ class Letters(E2E):
                          [('resolved',)])
         report = self.letter(archive, 'accept', '--start-id', 101, '--end-id', LAST)
         self.assertEqual((report['count'], report['frontier_id']), (2, LAST))
+        self.assertEqual((report['missing'], report['kept_as_stored']), (2, 0))
         self.verify(archive)
         self.assert_invariants(archive)
         demo.reset_stats()

@@ -500,6 +500,17 @@ SELECT COUNT(*) FROM (
       AND ($3 = '' OR failure_class = $3)
 ) AS t;
 
+-- name: letters_count_stored
+-- Those of them whose item is stored all the same.
+SELECT COUNT(*) FROM (
+    SELECT item_id FROM ingest_exceptions
+    WHERE state = 'dead_letter' AND item_id BETWEEN $1 AND $2 AND ($3 = '' OR failure_class = $3)
+    UNION
+    SELECT item_id FROM ingest_dlq_items
+    WHERE state <> 'resolved' AND state = 'dead_letter' AND item_id BETWEEN $1 AND $2
+      AND ($3 = '' OR failure_class = $3)
+) AS t JOIN items i ON i.id = t.item_id;
+
 -- name: letters_replay_queue
 -- Before the exceptions change: a row of the queue follows the exception of its id.
 UPDATE ingest_dlq_items SET state = 'retry_wait', next_retry_at = tain_now_ms()
@@ -519,6 +530,12 @@ WHERE state = 'dead_letter' AND item_id BETWEEN $1 AND $2
   AND ($3 = '' OR failure_class = $3
        OR EXISTS (SELECT 1 FROM ingest_exceptions x WHERE x.item_id = ingest_dlq_items.item_id
                      AND x.state = 'dead_letter' AND x.failure_class = $3));
+
+-- name: letters_accept_stored
+-- A stored item is not missing, whoever says so.
+DELETE FROM ingest_exceptions
+WHERE state = 'dead_letter' AND item_id BETWEEN $1 AND $2 AND ($3 = '' OR failure_class = $3)
+  AND EXISTS (SELECT 1 FROM items i WHERE i.id = ingest_exceptions.item_id);
 
 -- name: letters_accept
 UPDATE ingest_exceptions SET state = 'terminal_missing', next_retry_at = NULL, last_error = $4,
