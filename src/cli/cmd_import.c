@@ -44,10 +44,9 @@ static void make_resume_command(struct settings *s, struct strbuf *out) {
 }
 
 static int exit_code_of(const struct import_result *r) {
-    const struct import_sample *m = &r->sample;
     switch (r->end) {
     case IMPORT_COMPLETE:
-        return m->different || m->missing || m->failed ? EXIT_UNRESOLVED : EXIT_DONE;
+        return sample_is_fine(&r->sample) ? EXIT_DONE : EXIT_UNRESOLVED;
     case IMPORT_BROKEN_LINES:
         return EXIT_UNRESOLVED;
     case IMPORT_STOPPED:

@@ -27,7 +27,7 @@ static void show(void *arg, const struct verify_view *v) {
 static int exit_code_of(const struct verify_report *r) {
     if (r->stopped)
         return signal_received() == SIGINT ? EXIT_SIGINT : EXIT_SIGTERM;
-    return verify_total(r) ? EXIT_UNRESOLVED : EXIT_DONE;
+    return verify_is_fine(r) ? EXIT_DONE : EXIT_UNRESOLVED;
 }
 
 static void print(const struct settings *s, const struct verify_report *r) {
@@ -68,7 +68,7 @@ static int run(const struct settings *s, struct store *store, const struct stop_
     progress_free(progress);
     if (v != V_OK) {
         fprintf(stderr, "tain verify: %s\n", e.msg);
-        return EXIT_FAILED;
+        return v == V_INVALID ? EXIT_USAGE : EXIT_FAILED;
     }
     print(s, report);
     return exit_code_of(report);

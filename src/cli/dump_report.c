@@ -1,6 +1,7 @@
 #include "cli/dump_report.h"
 
 #include "cli/format.h"
+#include "cli/sample_print.h"
 
 #include <inttypes.h>
 
@@ -33,19 +34,6 @@ static void print_hint(FILE *out, const struct dump_report *about) {
         fprintf(out, "Nothing that was stored is lost. To go on: %s\n", about->resume);
 }
 
-static void print_sample(FILE *out, const struct import_sample *s) {
-    if (s->asked == 0)
-        return;
-    row(out, "compared", s->asked, "with the upstream");
-    row(out, "equal", s->equal, "");
-    row_if(out, "newer", s->newer, "there: score, descendants or kids moved on");
-    row_if(out, "different", s->different, "");
-    for (size_t i = 0; i < s->n_differences; i++)
-        fprintf(out, "    item %" PRId64 ": %s\n", s->differences[i].id, s->differences[i].fields);
-    row_if(out, "missing", s->missing, "the upstream has no such item");
-    row_if(out, "no answer", s->failed, s->trouble);
-}
-
 static void print_broken(FILE *out, const struct import_result *r) {
     for (size_t i = 0; i < r->n_broken; i++)
         fprintf(out, "    line %" PRId64 ": %s: %s\n", r->broken[i].number, r->broken[i].cls,
@@ -70,7 +58,8 @@ void import_print(FILE *out, const struct import_result *r, const struct dump_re
     print_broken(out, r);
     if (r->checksum == CHECKSUM_GOOD)
         fprintf(out, "  the checksum in the .sha256 file is right\n");
-    print_sample(out, &r->sample);
+    if (r->sample.asked)
+        sample_print(out, &r->sample);
     print_hint(out, about);
     fflush(out);
 }
@@ -97,21 +86,6 @@ static void add_common(struct strbuf *b, bool stopped, const struct dump_report 
     add_text(b, "file", about->file);
     add_text(b, "error", about->trouble);
     add_text(b, "resume_command", about->resume);
-}
-
-static void add_sample(struct strbuf *b, const struct import_sample *s) {
-    if (s->asked == 0)
-        return;
-    const struct number numbers[] = {{"asked", s->asked},     {"equal", s->equal},
-                                     {"newer", s->newer},     {"different", s->different},
-                                     {"missing", s->missing}, {"failed", s->failed}};
-    strbuf_adds(b, ",\"sample\":{");
-    add_numbers(b, numbers, ARRAY_LEN(numbers));
-    strbuf_adds(b, ",\"differences\":[");
-    for (size_t i = 0; i < s->n_differences; i++)
-        strbuf_addf(b, "%s{\"id\":%" PRId64 ",\"fields\":\"%s\"}", i ? "," : "",
-                    s->differences[i].id, s->differences[i].fields);
-    strbuf_adds(b, "]}");
 }
 
 static void add_broken(struct strbuf *b, const struct import_result *r) {
@@ -158,7 +132,8 @@ void import_print_json(FILE *out, const struct import_result *r, const struct du
     add_text(&b, "checksum", sums[r->checksum]);
     add_text(&b, "sha256", r->sha256);
     add_broken(&b, r);
-    add_sample(&b, &r->sample);
+    if (r->sample.asked)
+        sample_add_json(&b, &r->sample);
     add_common(&b, r->end == IMPORT_STOPPED || r->end == IMPORT_FAILED, about);
     print_json(out, &b);
 }

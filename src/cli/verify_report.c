@@ -1,12 +1,21 @@
 #include "cli/verify_report.h"
 
 #include "cli/format.h"
+#include "cli/sample_print.h"
 
 #include <inttypes.h>
 
 static void print_row(FILE *out, const char *name, int64_t n, const char *remark) {
     char number[FORMAT_MAX];
     fprintf(out, "  %-14s%14s%s%s\n", name, format_count(number, n), *remark ? "  " : "", remark);
+}
+
+static const char *conclusion(const struct verify_report *r) {
+    if (r->stopped)
+        return "nothing is off so far";
+    if (!verify_is_fine(r))
+        return "nothing is off, but the sample was not answered";
+    return r->ids + r->items ? "the archive holds what it says" : "the archive is empty";
 }
 
 static void print_head(FILE *out, const struct verify_report *r) {
@@ -17,8 +26,7 @@ static void print_head(FILE *out, const struct verify_report *r) {
     if (n)
         fprintf(out, "%s finding%s\n", format_count(a, n), n == 1 ? "" : "s");
     else
-        fprintf(out, "%s\n",
-                r->stopped ? "nothing is off so far" : "the archive holds what it says");
+        fprintf(out, "%s\n", conclusion(r));
 }
 
 static void print_figures(FILE *out, const struct verify_report *r) {
@@ -34,21 +42,6 @@ static void print_figures(FILE *out, const struct verify_report *r) {
         print_row(out, "unresolved", r->unresolved, "above the frontier: waiting or given up");
     print_row(out, "kids", r->kids, "");
     print_row(out, "segments", r->segments, "");
-}
-
-static void print_sample(FILE *out, const struct sample_report *s) {
-    fprintf(out,
-            "sample (--seed %" PRIu64 "): %" PRId64 " asked, %" PRId64 " equal, %" PRId64
-            " newer upstream",
-            s->seed, s->asked, s->equal, s->newer);
-    if (s->gone)
-        fprintf(out, ", %" PRId64 " gone upstream and kept here", s->gone);
-    fputc('\n', out);
-    if (s->unanswered)
-        fprintf(out,
-                "  the upstream did not answer for %" PRId64 ": %s\n"
-                "  That says nothing about the archive.\n",
-                s->unanswered, s->trouble);
 }
 
 static void print_finding(FILE *out, const struct finding *f) {
@@ -73,11 +66,28 @@ static void print_findings(FILE *out, const struct verify_report *r) {
     }
 }
 
+/* What stands in segments already, and how it goes on. */
+static void print_repairs(FILE *out, const struct verify_report *r) {
+    char a[FORMAT_MAX];
+    int64_t waiting = r->open_repairs - r->dead_repairs;
+    if (waiting)
+        fprintf(out,
+                "%s repair segment%s for 'tain catchup', which fetches what is missing or "
+                "unconfirmed;\nthen run 'tain verify' again.\n",
+                format_count(a, waiting), waiting == 1 ? " waits" : "s wait");
+    if (r->dead_repairs)
+        fprintf(out,
+                "%s repair segment%s in dead letters: 'tain dead-letter list' names them, "
+                "'tain dead-letter replay'\nhas them tried again.\n",
+                format_count(a, r->dead_repairs), r->dead_repairs == 1 ? " ended" : "s ended");
+}
+
 static void print_advice(FILE *out, const struct verify_report *r,
                          const struct verify_asked *asked) {
     char a[FORMAT_MAX], b[FORMAT_MAX];
-    int64_t made = r->gap_segments + r->rescan_segments;
-    if (asked->repair && verify_total(r)) {
+    int64_t made = r->gap_segments + r->rescan_segments, n = verify_total(r);
+    bool only_fetch = n == r->found[FIND_UNCONFIRMED].count && r->open_repairs;
+    if (asked->repair && n) {
         fprintf(out, "\nrepair: %s written in place", format_count(a, r->mended));
         fprintf(out, "; %s to be fetched, in %s new segment%s\n",
                 format_count(a, r->gap_ids + r->rescan_ids), format_count(b, made),
@@ -85,14 +95,15 @@ static void print_advice(FILE *out, const struct verify_report *r,
         fputs("Now run 'tain catchup', which fetches what is to be fetched, and 'tain verify' "
               "again.\n",
               out);
-    } else if (verify_total(r)) {
+    } else if (n && !only_fetch) {
         fputs("\n'tain verify --repair' mends what can be computed and makes segments of the rest; "
               "'tain catchup'\nthen fetches those.\n",
               out);
+    } else if (n) {
+        fputc('\n', out);
     }
-    if (r->open_repairs && !asked->repair)
-        fprintf(out, "%s repair segment%s for 'tain catchup'.\n", format_count(a, r->open_repairs),
-                r->open_repairs == 1 ? " waits" : "s wait");
+    if (!asked->repair)
+        print_repairs(out, r);
     if (r->stopped)
         fprintf(out, "Stopped at %s. To begin anew: %s\n", format_count(a, r->range.hi),
                 asked->again);
@@ -102,7 +113,7 @@ void verify_print(FILE *out, const struct verify_report *r, const struct verify_
     print_head(out, r);
     print_figures(out, r);
     if (asked->sample)
-        print_sample(out, &r->sample);
+        sample_print(out, &r->sample);
     print_findings(out, r);
     print_advice(out, r, asked);
     fflush(out);
@@ -129,19 +140,6 @@ static void add_findings(struct strbuf *b, const struct verify_report *r) {
     strbuf_addc(b, '}');
 }
 
-static void add_sample(struct strbuf *b, const struct sample_report *s) {
-    strbuf_addf(b,
-                ",\"sample\":{\"seed\":%" PRIu64 ",\"asked\":%" PRId64 ",\"equal\":%" PRId64
-                ",\"newer\":%" PRId64 ",\"gone\":%" PRId64 ",\"unanswered\":%" PRId64
-                ",\"trouble\":",
-                s->seed, s->asked, s->equal, s->newer, s->gone, s->unanswered);
-    if (s->unanswered)
-        strbuf_add_json(b, str_of(s->trouble));
-    else
-        strbuf_adds(b, "null");
-    strbuf_addc(b, '}');
-}
-
 void verify_print_json(FILE *out, const struct verify_report *r, const struct verify_asked *asked) {
     CLEANUP(strbuf_release) struct strbuf b;
     strbuf_init(&b, (size_t)4 << 20);
@@ -161,17 +159,17 @@ void verify_print_json(FILE *out, const struct verify_report *r, const struct ve
         {"kids", r->kids},
         {"segments", r->segments},
         {"open_repairs", r->open_repairs},
+        {"dead_repairs", r->dead_repairs},
         {"duration_ms", r->duration_ms},
         {"total_findings", verify_total(r)},
     };
     strbuf_addf(&b, "{\"command\":\"verify\",\"ok\":%s,\"stopped\":%s",
-                verify_total(r) == 0 && !r->stopped ? "true" : "false",
-                r->stopped ? "true" : "false");
+                verify_is_fine(r) ? "true" : "false", r->stopped ? "true" : "false");
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         strbuf_addf(&b, ",\"%s\":%" PRId64, numbers[i].key, numbers[i].value);
     add_findings(&b, r);
     if (asked->sample)
-        add_sample(&b, &r->sample);
+        sample_add_json(&b, &r->sample);
     if (asked->repair)
         strbuf_addf(&b,
                     ",\"repair\":{\"mended\":%" PRId64 ",\"gap_ids\":%" PRId64

@@ -75,7 +75,7 @@ static int64_t content_hash(struct arena *a, const struct item *it) {
     to = put_ids(to, it->parts, it->n_parts);
     int64_t hash = (int64_t)XXH3_64bits(form, (size_t)(to - form));
     arena_trim(a, form, 0);
-    return hash;
+    return hash != ITEM_UNCONFIRMED ? hash : 1;
 }
 
 int64_t item_kids_hash(struct arena *a, const int64_t *ids, size_t n) {

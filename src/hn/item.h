@@ -12,6 +12,9 @@
 
 #define I64_NONE INT64_MIN
 
+/* The content_hash of a stored row that is not believed: no item gives it. */
+#define ITEM_UNCONFIRMED 0
+
 struct item {
     int64_t id;
     bool deleted, dead;
@@ -21,7 +24,7 @@ struct item {
     size_t n_kids, n_parts;
     /* derived by item_derive() */
     struct str url_key, domain;
-    int64_t content_hash; /* everything but score, descendants and kids */
+    int64_t content_hash; /* everything but score, descendants and kids; never 0 */
     int64_t kids_hash;    /* kids and their order; 0 when there are none */
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/thread.h"
 #include "mirror/digest.h"
+#include "mirror/sample_compare.h"
 #include "store/import.h"
 
 /* The stamp of items whose age is not known: any fetch is newer. */
@@ -52,22 +53,6 @@ struct broken_line {
     char text[80]; /* its beginning */
 };
 
-#define IMPORT_DIFFERENT_KEPT 20
-struct sample_difference {
-    int64_t id;
-    char fields[120]; /* "title, text" */
-};
-struct import_sample {
-    int64_t asked, equal;
-    int64_t newer;     /* only score, descendants or kids moved on */
-    int64_t different; /* in what does not move by itself */
-    int64_t missing;   /* the upstream has no such item */
-    int64_t failed;    /* no answer */
-    char trouble[200]; /* of the last one without an answer */
-    struct sample_difference differences[IMPORT_DIFFERENT_KEPT];
-    size_t n_differences;
-};
-
 enum import_checksum { CHECKSUM_NONE, CHECKSUM_GOOD, CHECKSUM_BAD };
 
 struct import_result {
@@ -79,7 +64,7 @@ struct import_result {
     int64_t adopted; /* found the story of their thread at the end */
     enum import_checksum checksum;
     char sha256[SHA256_HEX]; /* "" when it was not computed */
-    struct import_sample sample;
+    struct sample_report sample;
     int64_t duration_ms;
 };
 

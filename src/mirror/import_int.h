@@ -51,9 +51,6 @@ void import_take_line(struct import_reader *r, const struct dump_line *line);
 /* Compares what the archive holds for these ids with what the upstream says. */
 MUST_CHECK enum verdict import_compare_sample(const struct import_options *o,
                                               const struct reservoir *ids,
-                                              struct import_sample *ret, struct err *e);
-/* Counts how the two stand to each other. */
-void import_compare_items(const struct item *ours, const struct item *theirs,
-                          struct import_sample *s);
+                                              struct sample_report *ret, struct err *e);
 
 #endif

@@ -5,64 +5,17 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define AT_ONCE 16
 #define TRIES 4
 #define MAX_BODY ((size_t)8 * 1024 * 1024)
-
-static bool same_ids(const int64_t *a, size_t n, const int64_t *b, size_t m) {
-    return n == m && (n == 0 || memcmp(a, b, n * sizeof *a) == 0);
-}
-
-static void name_field(char out[120], const char *name) {
-    size_t n = strlen(out);
-    snprintf(out + n, 120 - n, "%s%s", n ? ", " : "", name);
-}
-
-void import_compare_items(const struct item *ours, const struct item *theirs,
-                          struct import_sample *s) {
-    char fields[120] = "";
-    const struct {
-        const char *name;
-        bool same;
-    } lasting[] = {
-        {"by", str_eq(ours->by, theirs->by)},
-        {"dead", ours->dead == theirs->dead},
-        {"deleted", ours->deleted == theirs->deleted},
-        {"parent", ours->parent == theirs->parent},
-        {"parts", same_ids(ours->parts, ours->n_parts, theirs->parts, theirs->n_parts)},
-        {"poll", ours->poll == theirs->poll},
-        {"text", str_eq(ours->text, theirs->text)},
-        {"time", ours->time == theirs->time},
-        {"title", str_eq(ours->title, theirs->title)},
-        {"type", str_eq(ours->type, theirs->type)},
-        {"url", str_eq(ours->url, theirs->url)},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(lasting); i++)
-        if (!lasting[i].same)
-            name_field(fields, lasting[i].name);
-    bool moved = ours->score != theirs->score || ours->descendants != theirs->descendants ||
-                 !same_ids(ours->kids, ours->n_kids, theirs->kids, theirs->n_kids);
-    if (!*fields) {
-        s->newer += moved;
-        s->equal += !moved;
-        return;
-    }
-    s->different++;
-    if (s->n_differences == IMPORT_DIFFERENT_KEPT)
-        return;
-    struct sample_difference *d = &s->differences[s->n_differences++];
-    d->id = ours->id;
-    memcpy(d->fields, fields, sizeof fields);
-}
 
 struct sampling {
     const struct import_options *o;
     struct http_client *http;
     struct item_page page;
     struct arena arena;
-    struct import_sample *s;
+    struct sample_report *s;
     struct probe {
         int64_t id;
         int tries;
@@ -77,18 +30,19 @@ static void compare_answer(struct sampling *g, const struct probe *p, struct str
     arena_reset(&g->arena);
     enum item_shape shape = item_parse(&g->arena, body, p->id, &theirs);
     if (shape == ITEM_NULL) {
-        g->s->missing++;
+        g->s->gone++;
         return;
     }
     if (shape != ITEM_OK) {
-        g->s->failed++;
-        snprintf(g->s->trouble, sizeof g->s->trouble, "the answer for %lld is not this item",
-                 (long long)p->id);
+        char words[80];
+        snprintf(words, sizeof words, "the answer for %lld is not this item", (long long)p->id);
+        sample_no_answer(g->s, shape == ITEM_WRONG_ID ? "wrong_id" : "garbage", words);
         return;
     }
+    struct sample_difference d;
     g->v = store_read_page(g->o->store, p->id - 1, p->id, 1, &g->page, g->e);
     if (g->v == V_OK && g->page.n == 1)
-        import_compare_items(&g->page.items[0], &theirs, g->s);
+        sample_take(g->s, &g->page.items[0], &theirs, &d);
 }
 
 static void ask(struct sampling *g, struct probe *p) {
@@ -106,8 +60,7 @@ static void take_answer(void *ctx, const struct http_result *r) {
     } else if (p->tries < TRIES && g->v == V_OK) {
         ask(g, p);
     } else {
-        g->s->failed++;
-        snprintf(g->s->trouble, sizeof g->s->trouble, "%s", r->detail ? r->detail : "no answer");
+        sample_no_answer(g->s, net_class_name(r->cls), r->detail);
     }
 }
 
@@ -125,8 +78,8 @@ static enum verdict ask_all(struct sampling *g) {
 }
 
 enum verdict import_compare_sample(const struct import_options *o, const struct reservoir *ids,
-                                   struct import_sample *ret, struct err *e) {
-    *ret = (struct import_sample){.asked = (int64_t)ids->n};
+                                   struct sample_report *ret, struct err *e) {
+    *ret = (struct sample_report){.asked = (int64_t)ids->n};
     struct sampling g = {.o = o, .s = ret, .n = ids->n, .e = e};
     const struct http_options options = {
         .clock = o->clock,

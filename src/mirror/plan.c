@@ -36,8 +36,10 @@ static struct frontier compute(int64_t floor, const struct segment_list *l) {
     return f;
 }
 
-static int64_t floor_of(const struct archive_state *st) {
-    return st->floor_id > 0 ? st->floor_id : 1;
+/* A segment below the floor is a floor that somebody moved: the archive begins with the segment. */
+static int64_t floor_of(const struct archive_state *st, const struct segment_list *l) {
+    int64_t floor = st->floor_id > 0 ? st->floor_id : 1;
+    return l->n && l->rows[0].start_id < floor ? l->rows[0].start_id : floor;
 }
 
 enum verdict plan_frontier(struct store *s, struct frontier *ret, struct err *e) {
@@ -47,7 +49,7 @@ enum verdict plan_frontier(struct store *s, struct frontier *ret, struct err *e)
     if (v == V_OK)
         v = store_segments(s, PURPOSE_MIRROR, &list, e);
     if (v == V_OK)
-        *ret = compute(floor_of(&state), &list);
+        *ret = compute(floor_of(&state, &list), &list);
     return v;
 }
 
@@ -210,7 +212,7 @@ static enum verdict plan_locked(struct store *s, const struct plan *p, int low_w
     if (v != V_OK)
         return v;
     ret->covered = covered_ids(p, &list);
-    ret->frontier = compute(floor_of(&state), &list);
+    ret->frontier = compute(floor_of(&state, &list), &list);
     return store_set_frontier(s, ret->frontier.id, ret->frontier.excluding_waiting, e);
 }
 

@@ -1,5 +1,6 @@
 #include "mirror/verify_int.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,10 +8,10 @@
 #define MAX_TRIES 20
 #define RETRY_PAUSE_MS 500
 #define MAX_STORY_ROUNDS 200 /* a thread is not that deep within a page */
-#define FLUSH_AT 4096        /* spans in memory */
 
 const char *const finding_names[FIND_N] = {
     [FIND_MISSING] = "missing",
+    [FIND_UNCONFIRMED] = "unconfirmed",
     [FIND_CONTENT] = "content_hash",
     [FIND_KIDS] = "kids",
     [FIND_STRAY_KIDS] = "stray_kids",
@@ -23,23 +24,28 @@ const char *const finding_names[FIND_N] = {
     [FIND_CURSOR] = "cursor",
     [FIND_UNRESOLVED_COUNT] = "unresolved_count",
     [FIND_LEASE] = "stale_lease",
+    [FIND_STATE] = "state",
+    [FIND_ID] = "id",
     [FIND_UPSTREAM] = "upstream",
 };
 
 const char *const finding_meanings[FIND_N] = {
     [FIND_MISSING] = "ids that count as settled, with neither an item nor a reason",
+    [FIND_UNCONFIRMED] = "items that did not fit their hash, and were not fetched since",
     [FIND_CONTENT] = "items whose row does not give its content_hash",
     [FIND_KIDS] = "items whose kids do not give their kids_hash",
     [FIND_STRAY_KIDS] = "kids of items that are not stored",
     [FIND_URL_KEY] = "items whose url does not give url_key and domain",
     [FIND_STORY] = "items whose story_id is not that of their parent",
     [FIND_EXCEPTION] = "stored items that also count as missing or as dead letters",
-    [FIND_STRAY_EXCEPTION] = "exceptions that belong to no segment",
+    [FIND_STRAY_EXCEPTION] = "exceptions that belong to no segment, or have no state",
     [FIND_DEAD_LETTER] = "ids on which dead letters and exceptions disagree",
     [FIND_OVERLAP] = "mirror segments that share ids",
     [FIND_CURSOR] = "segments at rest before their end",
     [FIND_UNRESOLVED_COUNT] = "segments that count their unresolved ids wrongly",
     [FIND_LEASE] = "segments held by a process that is gone",
+    [FIND_STATE] = "what updater_state says is not what the segments give",
+    [FIND_ID] = "items with an id that cannot be",
     [FIND_UPSTREAM] = "sampled ids on which the upstream contradicts the archive",
 };
 
@@ -48,6 +54,10 @@ int64_t verify_total(const struct verify_report *r) {
     for (int k = 0; k < FIND_N; k++)
         n += r->found[k].count;
     return n;
+}
+
+bool verify_is_fine(const struct verify_report *r) {
+    return verify_total(r) == 0 && sample_is_fine(&r->sample) && !r->stopped;
 }
 
 void verify_take(struct verify *v) {
@@ -91,7 +101,55 @@ static void tick(const struct verify *v, int64_t done, bool sampling) {
     v->o->tick(v->o->tick_arg, &view);
 }
 
-/* Where the archive stands, and what its segments claim. */
+static void count_repairs(struct verify_report *r, const struct segment_facts_list *l) {
+    r->open_repairs = r->dead_repairs = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        bool repair = l->rows[i].purpose == PURPOSE_GAP || l->rows[i].purpose == PURPOSE_RESCAN;
+        r->open_repairs += repair;
+        r->dead_repairs += repair && l->rows[i].status == SEG_DEAD_LETTER;
+    }
+}
+
+static int64_t lowest_of(const struct segment_facts_list *l) {
+    for (size_t i = 0; i < l->n; i++)
+        if (l->rows[i].purpose == PURPOSE_MIRROR)
+            return l->rows[i].start_id;
+    return 0;
+}
+
+/* Did a person set the id that holds the frontier back to pending? */
+static enum verdict wanted_again(struct verify *v, int64_t id, bool *ret, struct err *e) {
+    enum verdict vd = store_verify_read(v->o->store, id, id, &v->page, e);
+    *ret = false;
+    for (size_t i = 0; i < v->page.n_exceptions && vd == V_OK; i++)
+        *ret = *ret || v->page.exceptions[i].state == EXC_PENDING;
+    return vd;
+}
+
+static void note_impossible(void *ctx, int64_t id) {
+    struct verify *v = ctx;
+    fault_add(&v->faults, FIND_ID, id, "there is no such id");
+}
+
+/* What belongs to no page. */
+static enum verdict judge_whole(struct verify *v, const struct archive_state *state,
+                                const struct segment_facts_list *facts, struct err *e) {
+    bool excused = false;
+    const struct range bounds = {v->first, v->o->end_id > 0 ? v->o->end_id : INT64_MAX};
+    enum verdict vd = wanted_again(v, v->r->frontier.id + 1, &excused, e);
+    v->faults.n = 0;
+    if (vd == V_OK && v->o->start_id <= 1)
+        vd = store_impossible_items(v->o->store, note_impossible, v, e);
+    if (vd != V_OK)
+        return vd;
+    judge_state(state, facts, &v->r->frontier, excused, &v->faults);
+    judge_segments(facts, bounds, &v->faults);
+    verify_take(v);
+    return V_OK;
+}
+
+/* Where the archive stands, and what its segments claim. The state is read before the segments:
+ * who moves the frontier meanwhile moves the segments first. */
 static enum verdict begin(struct verify *v, struct err *e) {
     struct store *s = v->o->store;
     CLEANUP(segment_facts_release) struct segment_facts_list facts = {0};
@@ -106,22 +164,20 @@ static enum verdict begin(struct verify *v, struct err *e) {
         vd = store_last_item(s, &last, e);
     if (vd != V_OK)
         return vd;
+    v->lowest = lowest_of(&facts);
     v->r->floor = state.floor_id > 0 ? state.floor_id : 1;
+    if (v->lowest && v->lowest < v->r->floor)
+        v->r->floor = v->lowest;
     v->r->segments = (int64_t)facts.n;
     free(v->claimed.scanned);
     v->claimed = claimed_of(&facts, v->r->frontier.id);
     if (v->claimed.n && v->claimed.scanned[v->claimed.n - 1].hi > last)
         last = v->claimed.scanned[v->claimed.n - 1].hi;
     v->first = v->o->start_id > 0 ? v->o->start_id : 1;
+    v->end = last;
     v->last = v->o->end_id > 0 && v->o->end_id < last ? v->o->end_id : last;
-    v->r->open_repairs = 0;
-    for (size_t i = 0; i < facts.n; i++)
-        v->r->open_repairs +=
-            facts.rows[i].purpose == PURPOSE_GAP || facts.rows[i].purpose == PURPOSE_RESCAN;
-    const struct range bounds = {v->first, v->o->end_id > 0 ? v->o->end_id : INT64_MAX};
-    judge_segments(&facts, bounds, &v->faults);
-    verify_take(v);
-    return V_OK;
+    count_repairs(v->r, &facts);
+    return judge_whole(v, &state, &facts, e);
 }
 
 /* The first id from `at` on that is claimed or known, so that empty stretches cost nothing. */
@@ -134,16 +190,6 @@ static enum verdict next_id(struct verify *v, int64_t at, int64_t *ret, struct e
             *ret = id;
     }
     return vd;
-}
-
-static void collect_spans(struct verify *v) {
-    for (size_t i = 0; i < v->faults.n; i++) {
-        const struct fault *f = &v->faults.rows[i];
-        if (f->kind == FIND_MISSING)
-            spans_add(&v->gaps, f->id);
-        if (f->kind == FIND_CONTENT || f->kind == FIND_KIDS)
-            spans_add(&v->rescans, f->id);
-    }
 }
 
 static enum verdict do_page(struct verify *v, int64_t lo, int64_t hi, bool *ret_stories,
@@ -159,8 +205,6 @@ static enum verdict do_page(struct verify *v, int64_t lo, int64_t hi, bool *ret_
     arena_reset(&v->arena);
     if (vd != V_OK)
         return vd;
-    if (v->o->repair)
-        collect_spans(v);
     v->r->ids += counts.ids;
     v->r->missing += counts.missing;
     v->r->unresolved += counts.unresolved;
@@ -220,8 +264,6 @@ static enum verdict do_pages(struct verify *v, struct err *e) {
             v->r->range.lo = at;
         v->r->range.hi = hi;
         at = hi + 1;
-        if (vd == V_OK && v->gaps.n + v->rescans.n >= FLUSH_AT)
-            vd = verify_flush_spans(v, e);
         tick(v, at - v->first, false);
     }
     return vd;
@@ -235,12 +277,16 @@ static enum verdict run(struct verify *v, struct err *e) {
     while (verify_again(v, vd, &tries, e));
     if (vd == V_OK)
         vd = do_pages(v, e);
+    bool bounded = v->o->start_id > 0 || v->o->end_id > 0;
+    if (vd == V_OK && bounded && v->r->pages == 0 && !v->r->stopped && verify_total(v->r) == 0)
+        return err_set(e, V_INVALID, "verify", 0,
+                       "no id within these bounds is stored or was looked for; the archive ends "
+                       "at %" PRId64,
+                       v->end);
     if (vd == V_OK && v->o->sample > 0 && !v->r->stopped) {
         tick(v, v->last - v->first + 1, true);
         vd = verify_sample(v, e);
     }
-    if (vd == V_OK && v->o->repair)
-        vd = verify_flush_spans(v, e);
     if (vd == V_OK && v->o->repair)
         vd = verify_mend_segments(v, e);
     return vd;

@@ -35,6 +35,10 @@ struct page_counts {
 /* Judges a page. The arena is for the moment. */
 void judge_page(const struct verify_page *p, const struct claimed *c, struct arena *a,
                 struct page_counts *counts, struct fault_list *out);
+/* Judges what updater_state says: `excused`, if the frontier fell because an id is to be tried
+ * again by hand, which the next plan step writes down. */
+void judge_state(const struct archive_state *st, const struct segment_facts_list *l,
+                 const struct frontier *now, bool excused, struct fault_list *out);
 /* Judges segments that touch the range. */
 void judge_segments(const struct segment_facts_list *l, struct range bounds,
                     struct fault_list *out);
@@ -57,8 +61,10 @@ struct verify {
     struct arena arena;
     struct fault_list faults;
     struct claimed claimed;
-    struct spans gaps, rescans;
-    int64_t first, last; /* ids to look at */
+    struct spans gaps, rescans; /* of the page, or of the sample */
+    int64_t first, last;        /* ids to look at */
+    int64_t lowest;             /* where the mirror's segments begin; 0: there are none */
+    int64_t end;                /* the highest id that anything is known of */
 };
 
 /* Counts the faults into the report and empties the list. */
@@ -66,16 +72,13 @@ void verify_take(struct verify *v);
 /* Waits a moment after V_RETRY, and gets the connection back. False: enough of it. */
 bool verify_again(struct verify *v, enum verdict verdict, int *tries, struct err *e);
 
-/* Mends the page's faults in one transaction. */
+/* Mends the page's faults and makes the segments they need, in one transaction. */
 MUST_CHECK enum verdict verify_mend_page(struct verify *v, bool *ret_stories, struct err *e);
-/* Mends segments, and makes those that are wanted. */
+/* Makes segments of what the sample wants to be fetched again. */
+MUST_CHECK enum verdict verify_mend_sample(struct verify *v, struct err *e);
+/* Mends segments and what updater_state says of them. */
 MUST_CHECK enum verdict verify_mend_segments(struct verify *v, struct err *e);
-MUST_CHECK enum verdict verify_flush_spans(struct verify *v, struct err *e);
 
-/* How a stored item stands to the upstream's. */
-enum sample_verdict { SAMPLE_EQUAL, SAMPLE_NEWER, SAMPLE_CONTRADICTS };
-enum sample_verdict sample_compare(const struct item *ours, const struct item *theirs,
-                                   const char **ret_why);
 MUST_CHECK enum verdict verify_sample(struct verify *v, struct err *e);
 
 #endif

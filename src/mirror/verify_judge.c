@@ -76,20 +76,33 @@ static void judge_ids(struct judging *j) {
     }
 }
 
+/* Does the row give its hashes? One that a repair took the hash from is not asked: nothing but a
+ * fetch can say. */
+static void judge_content(struct judging *j, const struct stored_item *s, const struct item *now) {
+    int64_t id = now->id;
+    if (s->item.content_hash == ITEM_UNCONFIRMED) {
+        fault_add(j->out, FIND_UNCONFIRMED, id, "not believed until it has been fetched again")
+            ->item = s;
+        return;
+    }
+    if (s->parts_unreadable)
+        fault_add(j->out, FIND_CONTENT, id, "its parts cannot be read")->item = s;
+    else if (now->content_hash != s->item.content_hash)
+        fault_add(j->out, FIND_CONTENT, id, "stored %" PRId64 ", the row gives %" PRId64,
+                  s->item.content_hash, now->content_hash)
+            ->item = s;
+    if (now->kids_hash != s->item.kids_hash)
+        fault_add(j->out, FIND_KIDS, id, "stored %" PRId64 ", its %zu kids give %" PRId64,
+                  s->item.kids_hash, now->n_kids, now->kids_hash)
+            ->item = s;
+}
+
 static void judge_derived(struct judging *j, const struct stored_item *s) {
     struct item now = s->item;
     item_derive(j->a, &now);
-    int64_t id = now.id;
-    if (now.content_hash != s->item.content_hash)
-        fault_add(j->out, FIND_CONTENT, id, "stored %" PRId64 ", the row gives %" PRId64,
-                  s->item.content_hash, now.content_hash)
-            ->item = s;
-    if (now.kids_hash != s->item.kids_hash)
-        fault_add(j->out, FIND_KIDS, id, "stored %" PRId64 ", its %zu kids give %" PRId64,
-                  s->item.kids_hash, now.n_kids, now.kids_hash)
-            ->item = s;
+    judge_content(j, s, &now);
     if (!str_eq(now.url_key, s->item.url_key) || !str_eq(now.domain, s->item.domain))
-        fault_add(j->out, FIND_URL_KEY, id, "stored '%.*s', the url gives '%.*s'",
+        fault_add(j->out, FIND_URL_KEY, now.id, "stored '%.*s', the url gives '%.*s'",
                   STR_FMT(s->item.url_key), STR_FMT(now.url_key))
             ->item = s;
 }
@@ -134,7 +147,11 @@ static bool has_letter(const struct verify_page *p, int64_t id) {
 static void judge_exception(struct judging *j, const struct stored_exception *x) {
     bool final = x->state == EXC_TERMINAL_MISSING || x->state == EXC_DEAD_LETTER;
     bool mirror = x->purpose == PURPOSE_MIRROR || x->purpose == PURPOSE_GAP;
-    if (x->purpose < 0 || x->outside)
+    if (x->state == EXC_N)
+        fault_add(j->out, FIND_STRAY_EXCEPTION, x->id,
+                  "of a state that does not exist, in segment %" PRId64, x->segment_id)
+            ->x = x;
+    else if (x->purpose < 0 || x->outside)
         fault_add(j->out, FIND_STRAY_EXCEPTION, x->id,
                   x->purpose < 0 ? "%s, of segment %" PRId64 ", which is not there"
                                  : "%s, of segment %" PRId64 ", which ends elsewhere",
@@ -188,6 +205,22 @@ struct claimed claimed_of(const struct segment_facts_list *l, int64_t frontier) 
             c.scanned[c.n++] = r;
     }
     return c;
+}
+
+void judge_state(const struct archive_state *st, const struct segment_facts_list *l,
+                 const struct frontier *now, bool excused, struct fault_list *out) {
+    int64_t lowest = 0;
+    for (size_t i = 0; i < l->n && lowest == 0; i++)
+        if (l->rows[i].purpose == PURPOSE_MIRROR)
+            lowest = l->rows[i].start_id;
+    if (!st->present)
+        fault_add(out, FIND_STATE, lowest, "its row is gone");
+    else if (lowest && st->floor_id > lowest)
+        fault_add(out, FIND_STATE, st->floor_id,
+                  "floor %" PRId64 ", the segments begin at %" PRId64, st->floor_id, lowest);
+    if (st->frontier_id > now->id && !excused)
+        fault_add(out, FIND_STATE, st->frontier_id,
+                  "frontier %" PRId64 ", the segments prove %" PRId64, st->frontier_id, now->id);
 }
 
 static void judge_segment(const struct segment_facts *s, struct fault_list *out) {

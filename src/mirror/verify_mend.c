@@ -1,5 +1,7 @@
-/* Mending what a proof found. What is derived is computed anew in its place, so that the archive
- * agrees with itself at once; what may be wrong in its substance is fetched again by segments. */
+/* Mending what a proof found. What is merely derived is computed anew in its place. What may be
+ * wrong in its substance is never made to look right: the row loses its hash, which only a fetch
+ * gives back, and a segment asks for that fetch. Both are written in the transaction of their page,
+ * and wherever a segment got lost since, the row still says what it needs. */
 #include "mirror/verify_int.h"
 
 void spans_add(struct spans *s, int64_t id) {
@@ -26,9 +28,10 @@ static enum verdict mend_derived(struct verify *v, const struct stored_item *was
 
 static enum verdict mend(struct verify *v, const struct fault *f, struct err *e) {
     struct store *s = v->o->store;
-    switch (f->kind) {
+    switch ((int)f->kind) {
     case FIND_CONTENT:
     case FIND_KIDS:
+        return repair_unconfirmed(s, f->item, e);
     case FIND_URL_KEY:
         return mend_derived(v, f->item, e);
     case FIND_STORY:
@@ -49,7 +52,81 @@ static enum verdict mend(struct verify *v, const struct fault *f, struct err *e)
 }
 
 static bool is_mended_in_place(enum finding_kind kind) {
-    return kind != FIND_MISSING && kind <= FIND_DEAD_LETTER;
+    switch ((int)kind) {
+    case FIND_STRAY_KIDS:
+    case FIND_URL_KEY:
+    case FIND_STORY:
+    case FIND_EXCEPTION:
+    case FIND_STRAY_EXCEPTION:
+    case FIND_DEAD_LETTER:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Has the segment the id before it, or as something that waits, or among its dead letters? Those
+ * are for a person to replay. */
+static bool holds(const struct segment_facts *s, const struct verify_page *p, int64_t id) {
+    if (id < s->start_id || id > s->end_id)
+        return false;
+    if (s->cursor < id)
+        return true;
+    for (size_t i = 0; i < p->n_exceptions; i++)
+        if (p->exceptions[i].id == id && p->exceptions[i].segment_id == s->segment_id &&
+            p->exceptions[i].state != EXC_TERMINAL_MISSING)
+            return true;
+    return false;
+}
+
+static void want(struct verify *v, const struct segment_facts_list *open, enum purpose purpose,
+                 int64_t id) {
+    for (size_t i = 0; i < open->n; i++)
+        if (open->rows[i].purpose == purpose && holds(&open->rows[i], &v->page, id))
+            return;
+    spans_add(purpose == PURPOSE_GAP ? &v->gaps : &v->rescans, id);
+}
+
+/* Ids of the page that have to be fetched and that no open repair is going to fetch. */
+static enum verdict collect_spans(struct verify *v, struct err *e) {
+    CLEANUP(segment_facts_release) struct segment_facts_list open = {0};
+    enum verdict vd = store_repairs_in(v->o->store, v->page.lo, v->page.hi, &open, e);
+    v->gaps.n = v->rescans.n = 0;
+    v->gaps.ids = v->rescans.ids = 0;
+    for (size_t i = 0; i < v->faults.n && vd == V_OK; i++) {
+        const struct fault *f = &v->faults.rows[i];
+        if (f->kind == FIND_MISSING)
+            want(v, &open, PURPOSE_GAP, f->id);
+        if (f->kind == FIND_CONTENT || f->kind == FIND_KIDS || f->kind == FIND_UNCONFIRMED)
+            want(v, &open, PURPOSE_RESCAN, f->id);
+    }
+    return vd;
+}
+
+static enum verdict add_segments(struct verify *v, enum purpose purpose, const struct spans *spans,
+                                 struct err *e) {
+    if (spans->n == 0)
+        return V_OK;
+    CLEANUP(free_ptr) int64_t *starts = xcalloc(spans->n, sizeof *starts);
+    CLEANUP(free_ptr) int64_t *ends = xcalloc(spans->n, sizeof *ends);
+    for (size_t i = 0; i < spans->n; i++) {
+        starts[i] = spans->rows[i].lo;
+        ends[i] = spans->rows[i].hi;
+    }
+    int64_t added;
+    return store_add_segments(v->o->store, purpose, starts, ends, spans->n, &added, e);
+}
+
+static enum verdict add_spans(struct verify *v, struct err *e) {
+    enum verdict vd = add_segments(v, PURPOSE_GAP, &v->gaps, e);
+    return vd == V_OK ? add_segments(v, PURPOSE_RESCAN, &v->rescans, e) : vd;
+}
+
+static void count_spans(struct verify *v) {
+    v->r->gap_ids += v->gaps.ids;
+    v->r->rescan_ids += v->rescans.ids;
+    v->r->gap_segments += (int64_t)v->gaps.n;
+    v->r->rescan_segments += (int64_t)v->rescans.n;
 }
 
 enum verdict verify_mend_page(struct verify *v, bool *ret_stories, struct err *e) {
@@ -64,66 +141,32 @@ enum verdict verify_mend_page(struct verify *v, bool *ret_stories, struct err *e
         mended += is_mended_in_place(f->kind);
         *ret_stories = *ret_stories || f->kind == FIND_STORY;
     }
-    vd = store_plan_end(v->o->store, vd, e);
     if (vd == V_OK)
-        v->r->mended += mended;
-    return vd;
-}
-
-static bool is_covered(const struct segment_list *l, struct range r) {
-    for (size_t i = 0; i < l->n; i++)
-        if (l->rows[i].start_id <= r.lo && l->rows[i].end_id >= r.hi)
-            return true;
-    return false;
-}
-
-/* One segment per span, unless one of an earlier repair stands there still. */
-static enum verdict add_segments(struct verify *v, enum purpose purpose, const struct spans *spans,
-                                 int64_t *ret_added, struct err *e) {
-    CLEANUP(segment_list_release) struct segment_list open = {0};
-    CLEANUP(free_ptr) int64_t *starts = xcalloc(spans->n + 1, sizeof *starts);
-    CLEANUP(free_ptr) int64_t *ends = xcalloc(spans->n + 1, sizeof *ends);
-    size_t n = 0;
-    *ret_added = 0;
-    enum verdict vd = store_segments(v->o->store, purpose, &open, e);
-    if (vd != V_OK)
-        return vd;
-    for (size_t i = 0; i < spans->n; i++)
-        if (!is_covered(&open, spans->rows[i])) {
-            starts[n] = spans->rows[i].lo;
-            ends[n++] = spans->rows[i].hi;
-        }
-    return n ? store_add_segments(v->o->store, purpose, starts, ends, n, ret_added, e) : V_OK;
-}
-
-static enum verdict flush(struct verify *v, struct err *e) {
-    int64_t gaps = 0, rescans = 0;
-    enum verdict vd = store_plan_begin(v->o->store, e);
-    if (vd != V_OK)
-        return vd;
-    vd = add_segments(v, PURPOSE_GAP, &v->gaps, &gaps, e);
+        vd = collect_spans(v, e);
     if (vd == V_OK)
-        vd = add_segments(v, PURPOSE_RESCAN, &v->rescans, &rescans, e);
+        vd = add_spans(v, e);
     vd = store_plan_end(v->o->store, vd, e);
     if (vd != V_OK)
         return vd;
-    v->r->gap_ids += v->gaps.ids;
-    v->r->rescan_ids += v->rescans.ids;
-    v->r->gap_segments += gaps;
-    v->r->rescan_segments += rescans;
-    v->gaps.n = v->rescans.n = 0;
-    v->gaps.ids = v->rescans.ids = 0;
+    v->r->mended += mended;
+    count_spans(v);
     return V_OK;
 }
 
-enum verdict verify_flush_spans(struct verify *v, struct err *e) {
+enum verdict verify_mend_sample(struct verify *v, struct err *e) {
     int tries = 0;
-    enum verdict vd = V_OK;
-    if (v->gaps.n + v->rescans.n == 0)
+    enum verdict vd;
+    if (v->rescans.n == 0)
         return V_OK;
-    do
-        vd = flush(v, e);
-    while (verify_again(v, vd, &tries, e));
+    v->gaps.n = 0;
+    v->gaps.ids = 0;
+    do {
+        vd = store_plan_begin(v->o->store, e);
+        if (vd == V_OK)
+            vd = store_plan_end(v->o->store, add_spans(v, e), e);
+    } while (verify_again(v, vd, &tries, e));
+    if (vd == V_OK)
+        count_spans(v);
     return vd;
 }
 
@@ -145,6 +188,17 @@ static enum verdict mend_overlaps(struct verify *v, struct segment_facts_list *l
     return vd;
 }
 
+/* A repair may put ids before the frontier again: it is written as it is now. */
+static enum verdict mend_state(struct verify *v, struct err *e) {
+    struct frontier now;
+    enum verdict vd = repair_state(v->o->store, v->lowest, e);
+    if (vd == V_OK)
+        vd = plan_frontier(v->o->store, &now, e);
+    if (vd == V_OK)
+        vd = store_set_frontier(v->o->store, now.id, now.excluding_waiting, e);
+    return vd;
+}
+
 static enum verdict mend_segments(struct verify *v, struct err *e) {
     CLEANUP(segment_facts_release) struct segment_facts_list facts = {0};
     enum verdict vd = store_plan_begin(v->o->store, e);
@@ -155,6 +209,10 @@ static enum verdict mend_segments(struct verify *v, struct err *e) {
         vd = mend_overlaps(v, &facts, e);
     if (vd == V_OK)
         vd = repair_segments(v->o->store, e);
+    if (vd == V_OK && v->r->found[FIND_ID].count)
+        vd = repair_impossible(v->o->store, e);
+    if (vd == V_OK)
+        vd = mend_state(v, e);
     return store_plan_end(v->o->store, vd, e);
 }
 
@@ -168,6 +226,7 @@ enum verdict verify_mend_segments(struct verify *v, struct err *e) {
     } while (verify_again(v, vd, &tries, e));
     if (vd == V_OK)
         v->r->mended += v->r->found[FIND_CURSOR].count + v->r->found[FIND_UNRESOLVED_COUNT].count +
-                        v->r->found[FIND_LEASE].count;
+                        v->r->found[FIND_LEASE].count + v->r->found[FIND_STATE].count +
+                        v->r->found[FIND_ID].count;
     return vd;
 }

@@ -1,5 +1,4 @@
-/* Some ids, drawn from a seed, compared with what the upstream says now. The upstream goes on
- * living: more votes or an edit are no contradiction. */
+/* Some ids, drawn from a seed, compared with what the upstream says now. */
 #include "mirror/verify_int.h"
 
 #include "base/rng.h"
@@ -10,40 +9,24 @@
 
 #define IN_FLIGHT 16
 #define MAX_BODY ((size_t)8 << 20)
-#define GIVE_UP_AFTER 10 /* answers in a row that were none */
-
-/* What of two items must stay the same for good, whatever happens upstream. */
-static const char *contradiction(const struct item *ours, const struct item *theirs) {
-    if (ours->type.p && theirs->type.p && !str_eq(ours->type, theirs->type))
-        return "another type";
-    if (ours->by.p && theirs->by.p && !str_eq(ours->by, theirs->by))
-        return "another author";
-    return NULL;
-}
-
-enum sample_verdict sample_compare(const struct item *ours, const struct item *theirs,
-                                   const char **ret_why) {
-    *ret_why = contradiction(ours, theirs);
-    if (*ret_why)
-        return SAMPLE_CONTRADICTS;
-    bool same = ours->content_hash == theirs->content_hash &&
-                ours->kids_hash == theirs->kids_hash && ours->score == theirs->score &&
-                ours->descendants == theirs->descendants;
-    return same ? SAMPLE_EQUAL : SAMPLE_NEWER;
-}
+#define TRIES 3
+#define GIVE_UP_AFTER 10 /* ids in a row without an answer */
 
 struct sampling {
     struct verify *v;
     struct http_client *http;
-    int64_t *ids;
+    struct probe {
+        int64_t id;
+        int tries;
+    } * probes;
     size_t n, next;
     int misses; /* in a row */
     enum verdict verdict;
     struct err *e;
 };
 
-static int by_value(const void *x, const void *y) {
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+static int by_id(const void *x, const void *y) {
+    int64_t a = ((const struct probe *)x)->id, b = ((const struct probe *)y)->id;
     return a < b ? -1 : a > b;
 }
 
@@ -60,7 +43,7 @@ static enum verdict draw(struct sampling *p, draw_fn *from, struct rng *rng, siz
         if (vd == V_OK && (id == 0 || id > v->last))
             vd = from(v->o->store, v->first, &id, p->e);
         if (vd == V_OK && id != 0 && id <= v->last)
-            p->ids[p->n++] = id;
+            p->probes[p->n++].id = id;
     }
     return vd;
 }
@@ -69,38 +52,38 @@ static enum verdict draw(struct sampling *p, draw_fn *from, struct rng *rng, siz
 static enum verdict draw_all(struct sampling *p) {
     size_t n = (size_t)p->v->o->sample, extra = n / 10 + 1;
     struct rng rng = {p->v->o->seed};
-    p->ids = xcalloc(n + extra, sizeof *p->ids);
+    p->probes = xcalloc(n + extra, sizeof *p->probes);
     if (p->v->last < p->v->first)
         return V_OK;
     enum verdict vd = draw(p, store_sample_item, &rng, n);
     if (vd == V_OK)
         vd = draw(p, store_sample_missing, &rng, extra);
-    qsort(p->ids, p->n, sizeof *p->ids, by_value);
+    qsort(p->probes, p->n, sizeof *p->probes, by_id);
     size_t kept = 0;
     for (size_t i = 0; i < p->n; i++)
-        if (kept == 0 || p->ids[kept - 1] != p->ids[i])
-            p->ids[kept++] = p->ids[i];
+        if (kept == 0 || p->probes[kept - 1].id != p->probes[i].id)
+            p->probes[kept++] = p->probes[i];
     p->n = kept;
+    p->v->r->sample.asked = (int64_t)kept;
     return vd;
 }
 
-/* Stored by us, and what they say. */
+/* Stored by us, and what they say. What differs may be newer there: a repair fetches it. */
 static void compare(struct sampling *p, const struct stored_item *ours, enum item_shape shape,
                     const struct item *theirs) {
     struct sample_report *r = &p->v->r->sample;
-    const char *why;
+    struct sample_difference d;
+    int64_t id = ours->item.id;
     if (shape == ITEM_NULL) {
         r->gone++;
+        fault_add(&p->v->faults, FIND_UPSTREAM, id, "stored, but the upstream has no such item");
         return;
     }
-    enum sample_verdict sv = sample_compare(&ours->item, theirs, &why);
-    r->equal += sv == SAMPLE_EQUAL;
-    r->newer += sv == SAMPLE_NEWER;
-    if (sv != SAMPLE_CONTRADICTS)
-        return;
-    fault_add(&p->v->faults, FIND_UPSTREAM, ours->item.id, "the upstream has %s", why);
-    if (p->v->o->repair)
-        spans_add(&p->v->rescans, ours->item.id);
+    enum sample_verdict verdict = sample_take(r, &ours->item, theirs, &d);
+    if (verdict == SAMPLE_CONTRADICTS)
+        fault_add(&p->v->faults, FIND_UPSTREAM, id, "the upstream has another %s", d.fields);
+    if (p->v->o->repair && verdict >= SAMPLE_DIFFERS)
+        spans_add(&p->v->rescans, id);
 }
 
 /* Believed missing by us. */
@@ -121,47 +104,51 @@ static enum verdict compare_missing(struct sampling *p, int64_t id, enum item_sh
     return vd;
 }
 
-static void unanswered(struct sampling *p, const char *why) {
-    struct sample_report *r = &p->v->r->sample;
-    r->unanswered++;
+static void ask(struct sampling *p, struct probe *probe) {
+    char url[1024];
+    snprintf(url, sizeof url, "%s/item/%" PRId64 ".json", p->v->o->upstream, probe->id);
+    probe->tries++;
+    p->verdict = http_submit(p->http, url, probe, p->e);
+}
+
+static void no_answer(struct sampling *p, struct probe *probe, const char *cls,
+                      const char *detail) {
+    if (probe->tries < TRIES && p->verdict == V_OK) {
+        ask(p, probe);
+        return;
+    }
     p->misses++;
-    snprintf(r->trouble, sizeof r->trouble, "%s", why);
+    sample_no_answer(&p->v->r->sample, cls, detail);
 }
 
 static void take(void *ctx, const struct http_result *h) {
     struct sampling *p = ctx;
     struct verify *v = p->v;
-    int64_t id = *(const int64_t *)h->tag;
+    struct probe *probe = h->tag;
     struct item theirs;
     if (h->cls != NET_OK) {
-        unanswered(p, h->detail ? h->detail : net_class_name(h->cls));
+        no_answer(p, probe, net_class_name(h->cls), h->detail);
         return;
     }
     arena_reset(&v->arena);
-    enum item_shape shape = item_parse(&v->arena, h->body, id, &theirs);
+    enum item_shape shape = item_parse(&v->arena, h->body, probe->id, &theirs);
     if (shape != ITEM_OK && shape != ITEM_NULL) {
-        unanswered(p, "an answer that is not the item");
+        no_answer(p, probe, shape == ITEM_WRONG_ID ? "wrong_id" : "garbage",
+                  "an answer that is not the item");
         return;
     }
     p->misses = 0;
-    if (shape == ITEM_OK)
-        item_derive(&v->arena, &theirs);
     /* read now: it may have been stored anew while the request was under way */
-    p->verdict = store_verify_read(v->o->store, id, id, &v->page, p->e);
+    p->verdict = store_verify_read(v->o->store, probe->id, probe->id, &v->page, p->e);
     if (p->verdict == V_OK && v->page.n_items)
         compare(p, &v->page.items[0], shape, &theirs);
     else if (p->verdict == V_OK)
-        p->verdict = compare_missing(p, id, shape);
+        p->verdict = compare_missing(p, probe->id, shape);
 }
 
 static void submit(struct sampling *p) {
-    while (p->next < p->n && http_inflight(p->http) < IN_FLIGHT && p->verdict == V_OK) {
-        char url[1024];
-        int64_t *id = &p->ids[p->next++];
-        snprintf(url, sizeof url, "%s/item/%" PRId64 ".json", p->v->o->upstream, *id);
-        p->v->r->sample.asked++;
-        p->verdict = http_submit(p->http, url, id, p->e);
-    }
+    while (p->next < p->n && http_inflight(p->http) < IN_FLIGHT && p->verdict == V_OK)
+        ask(p, &p->probes[p->next++]);
 }
 
 static enum verdict ask_all(struct sampling *p) {
@@ -192,6 +179,8 @@ enum verdict verify_sample(struct verify *v, struct err *e) {
         .max_redirects = 5,
     };
     struct sampling p = {.v = v, .e = e};
+    v->rescans.n = 0;
+    v->rescans.ids = 0;
     enum verdict vd = http_new(&options, &p.http, e);
     if (vd != V_OK)
         return vd;
@@ -199,7 +188,7 @@ enum verdict verify_sample(struct verify *v, struct err *e) {
     if (vd == V_OK)
         vd = ask_all(&p);
     http_free(p.http);
-    free(p.ids);
+    free(p.probes);
     verify_take(v);
-    return vd;
+    return vd == V_OK && v->o->repair ? verify_mend_sample(v, e) : vd;
 }

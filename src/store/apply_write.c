@@ -99,12 +99,21 @@ static enum verdict stamp_rows(struct apply *a, int stmt, struct work *const *wo
     return db_each(a->s->db, stmt, cols, 2, n, NULL, NULL, a->e);
 }
 
+/* The kids of a row that is not believed are not believed either, whatever their hash says. */
+static bool keeps_kids(const struct work *w) {
+    return w->action == ACT_UPDATE && w->old_content != ITEM_UNCONFIRMED &&
+           w->old_kids == w->item->kids_hash;
+}
+
+static bool has_old_kids(const struct work *w) {
+    return w->action == ACT_UPDATE && (w->old_kids || w->old_content == ITEM_UNCONFIRMED);
+}
+
 static enum verdict drop_kids(struct apply *a, struct work *const *works, size_t n) {
     int64_t *ids = apply_ints(a, n);
     size_t stale = 0;
     for (size_t i = 0; i < n; i++)
-        if (works[i]->action == ACT_UPDATE && works[i]->old_kids &&
-            works[i]->old_kids != works[i]->item->kids_hash)
+        if (has_old_kids(works[i]) && !keeps_kids(works[i]))
             ids[stale++] = works[i]->item->id;
     const struct db_col cols[] = {DB_INTS(ids)};
     return db_each(a->s->db, SQL_KIDS_DELETE, cols, 1, stale, NULL, NULL, a->e);
@@ -119,7 +128,7 @@ static enum verdict add_kids(struct apply *a, struct work *const *works, size_t 
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
         const struct item *it = works[i]->item;
-        if (works[i]->action == ACT_UPDATE && works[i]->old_kids == it->kids_hash)
+        if (keeps_kids(works[i]))
             continue;
         for (size_t k = 0; k < it->n_kids; k++, at++) {
             items[at] = it->id;

@@ -39,19 +39,33 @@ enum verdict store_item_bounds(struct store *s, int64_t lo, int64_t hi, int64_t 
     return V_OK;
 }
 
-/* The ids of [1,2] or {1,2}. */
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+bool store_parts_are_list(struct str text) {
+    if (!text.p)
+        return true;
+    bool list = text.n >= 2 && (str_starts(text, "[") || str_starts(text, "{")) &&
+                text.p[text.n - 1] == (text.p[0] == '[' ? ']' : '}');
+    for (size_t i = 1; list && i + 1 < text.n; i++)
+        list = is_digit(text.p[i]) || text.p[i] == ' ' ||
+               (text.p[i] == ',' && is_digit(text.p[i - 1]));
+    return list;
+}
+
+/* The ids of [1,2] or {1,2}; a number that is too long wraps, and the hash will tell. */
 static void read_parts(struct arena *a, struct str text, struct item *it) {
     if (!text.p)
         return;
     int64_t *parts = arena_alloc(a, (text.n / 2 + 1) * sizeof *parts);
     size_t n = 0;
     for (size_t i = 0; i < text.n; i++) {
-        bool digit = text.p[i] >= '0' && text.p[i] <= '9';
-        bool follows = i > 0 && text.p[i - 1] >= '0' && text.p[i - 1] <= '9';
-        if (digit && !follows)
+        bool digit = is_digit(text.p[i]);
+        if (digit && (i == 0 || !is_digit(text.p[i - 1])))
             parts[n++] = 0;
         if (digit)
-            parts[n - 1] = parts[n - 1] * 10 + (text.p[i] - '0');
+            parts[n - 1] = (int64_t)((uint64_t)parts[n - 1] * 10 + (uint64_t)(text.p[i] - '0'));
     }
     arena_trim(a, parts, n * sizeof *parts);
     it->parts = n ? parts : NULL;

@@ -9,10 +9,27 @@ static enum verdict run_for(struct store *s, int stmt, int64_t id, struct err *e
 
 enum verdict repair_derived(struct store *s, const struct stored_item *was, const struct item *now,
                             struct err *e) {
-    return db_run(s->db, SQL_REPAIR_DERIVED,
-                  DB_VALS(DBI(now->id), DBI(was->last_fetched_at), DBT(now->url_key),
-                          DBT(now->domain), DBI(now->content_hash), DBI(now->kids_hash)),
-                  NULL, NULL, e);
+    return db_run(
+        s->db, SQL_REPAIR_DERIVED,
+        DB_VALS(DBI(now->id), DBI(was->last_fetched_at), DBT(now->url_key), DBT(now->domain)), NULL,
+        NULL, e);
+}
+
+enum verdict repair_unconfirmed(struct store *s, const struct stored_item *was, struct err *e) {
+    return db_run(
+        s->db, SQL_REPAIR_UNCONFIRMED,
+        DB_VALS(DBI(was->item.id), DBI(was->last_fetched_at), DBI(was->item.content_hash)), NULL,
+        NULL, e);
+}
+
+enum verdict repair_impossible(struct store *s, struct err *e) {
+    enum verdict v = db_run(s->db, SQL_REPAIR_IMPOSSIBLE, DB_NO_VALS, NULL, NULL, e);
+    return v == V_OK ? db_run(s->db, SQL_REPAIR_IMPOSSIBLE_KIDS, DB_NO_VALS, NULL, NULL, e) : v;
+}
+
+enum verdict repair_state(struct store *s, int64_t floor, struct err *e) {
+    enum verdict v = db_run(s->db, SQL_REPAIR_STATE, DB_NO_VALS, NULL, NULL, e);
+    return v == V_OK && floor > 0 ? store_lower_floor(s, floor, e) : v;
 }
 
 enum verdict repair_story(struct store *s, int64_t id, struct err *e) {
@@ -26,7 +43,11 @@ enum verdict repair_stray_kids(struct store *s, int64_t id, struct err *e) {
 enum verdict repair_exception(struct store *s, const struct stored_exception *x, struct err *e) {
     const struct db_val key[] = {DBI(x->id), DBI(x->segment_id)};
     enum verdict v = V_OK;
-    if (x->purpose < 0 || x->outside)
+    if (x->state == EXC_N && x->purpose >= 0 && !x->outside)
+        return db_run(s->db, SQL_REPAIR_EXCEPTION_STATE, key, 2, NULL, NULL, e);
+    if (x->state == EXC_N)
+        v = db_run(s->db, SQL_REPAIR_EXCEPTION_STATE, key, 2, NULL, NULL, e);
+    if (v == V_OK && (x->purpose < 0 || x->outside))
         v = db_run(s->db, SQL_REPAIR_EXCEPTION_HOME, key, 2, NULL, NULL, e);
     return v == V_OK ? db_run(s->db, SQL_REPAIR_EXCEPTION_DROP, key, 2, NULL, NULL, e) : v;
 }

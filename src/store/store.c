@@ -95,6 +95,7 @@ static enum verdict read_state(void *ctx, const struct db_row *row) {
         .frontier_excluding_waiting = or_zero(db_row_int(row, 2)),
         .maxitem = or_zero(db_row_int(row, 3)),
         .maxitem_at = or_zero(db_row_int(row, 4)),
+        .present = true,
     };
     return V_OK;
 }

@@ -45,6 +45,7 @@ struct archive_state {
     int64_t floor_id;
     int64_t frontier_id, frontier_excluding_waiting;
     int64_t maxitem, maxitem_at;
+    bool present; /* false: its row is gone, and with it all that it said */
 };
 MUST_CHECK enum verdict store_state(struct store *s, struct archive_state *ret, struct err *e);
 MUST_CHECK enum verdict store_note_maxitem(struct store *s, int64_t maxitem, struct err *e);

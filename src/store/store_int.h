@@ -22,5 +22,7 @@ MUST_CHECK enum verdict store_end(struct store *s, enum verdict v, struct err *e
 /* Reads the first 14 columns of a row into *ret, in the order of export_items; no kids, and nothing
  * derived. Texts are copied into the arena. */
 void store_item_of_row(struct arena *a, const struct db_row *row, struct item *ret);
+/* Is a `parts` column what we write there? NULL is. */
+bool store_parts_are_list(struct str text);
 
 #endif

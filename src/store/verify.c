@@ -42,6 +42,7 @@ static enum verdict read_item(void *ctx, const struct db_row *row) {
     it->last_fetched_at = db_row_int(row, 19);
     it->parent_stored = db_row_int(row, 20) != DB_NULL;
     it->parent_story = db_row_int(row, 21);
+    it->parts_unreadable = !store_parts_are_list(db_row_text(row, 12));
     return V_OK;
 }
 
@@ -108,11 +109,11 @@ static enum verdict read_exception(void *ctx, const struct db_row *row) {
     p->exceptions[p->n_exceptions++] = (struct stored_exception){
         .id = id,
         .segment_id = db_row_int(row, 1),
-        .state = (enum exception_state)state,
+        .state = state < 0 ? EXC_N : (enum exception_state)state,
         .purpose = purpose_of(db_row_text(row, 3)),
         .outside = id < db_row_int(row, 4) || id > db_row_int(row, 5),
     };
-    return state < 0 ? V_FATAL : V_OK;
+    return V_OK;
 }
 
 static enum verdict read_letter(void *ctx, const struct db_row *row) {
@@ -197,8 +198,10 @@ static enum verdict read_facts(void *ctx, const struct db_row *row) {
     l->rows = grow(l->rows, l->n, &l->cap, sizeof *l->rows);
     int purpose = purpose_of(db_row_text(row, 3));
     int status = fsm_state(&segment_fsm, db_row_text(row, 4));
+    l->strange_id = db_row_int(row, 0);
     if (purpose < 0 || status < 0)
         return V_FATAL;
+    l->strange_id = 0;
     bool held = status == SEG_IN_PROGRESS;
     l->rows[l->n++] = (struct segment_facts){
         .segment_id = db_row_int(row, 0),
@@ -215,7 +218,40 @@ static enum verdict read_facts(void *ctx, const struct db_row *row) {
     return V_OK;
 }
 
-enum verdict store_segment_facts(struct store *s, struct segment_facts_list *ret, struct err *e) {
+static enum verdict facts_of(struct store *s, int stmt, const struct db_val *vals, size_t n,
+                             struct segment_facts_list *ret, struct err *e) {
     ret->n = 0;
-    return db_run(s->db, SQL_VERIFY_SEGMENTS, DB_NO_VALS, read_facts, ret, e);
+    ret->strange_id = 0;
+    enum verdict v = db_run(s->db, stmt, vals, n, read_facts, ret, e);
+    if (v != V_OK && ret->strange_id)
+        return err_set(e, V_FATAL, "store", 0,
+                       "segment %lld has a purpose or a status that does not exist",
+                       (long long)ret->strange_id);
+    return v;
+}
+
+enum verdict store_segment_facts(struct store *s, struct segment_facts_list *ret, struct err *e) {
+    return facts_of(s, SQL_VERIFY_SEGMENTS, DB_NO_VALS, ret, e);
+}
+
+enum verdict store_repairs_in(struct store *s, int64_t lo, int64_t hi,
+                              struct segment_facts_list *ret, struct err *e) {
+    return facts_of(s, SQL_VERIFY_REPAIRS, DB_VALS(DBI(lo), DBI(hi)), ret, e);
+}
+
+struct id_listing {
+    void (*fn)(void *ctx, int64_t id);
+    void *ctx;
+};
+
+static enum verdict give_id(void *ctx, const struct db_row *row) {
+    const struct id_listing *l = ctx;
+    l->fn(l->ctx, db_row_int(row, 0));
+    return V_OK;
+}
+
+enum verdict store_impossible_items(struct store *s, void (*fn)(void *ctx, int64_t id), void *ctx,
+                                    struct err *e) {
+    struct id_listing l = {fn, ctx};
+    return db_run(s->db, SQL_VERIFY_IMPOSSIBLE, DB_NO_VALS, give_id, &l, e);
 }

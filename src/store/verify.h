@@ -15,13 +15,14 @@ struct stored_item {
     int64_t last_fetched_at;
     bool parent_stored;   /* of the thread: the poll of an option, the parent of the rest */
     int64_t parent_story; /* DB_NULL: none */
+    bool parts_unreadable;
 };
 
 struct stored_exception {
     int64_t id, segment_id;
-    enum exception_state state;
-    int purpose;  /* enum purpose of its segment; -1: there is no such segment */
-    bool outside; /* its segment does not cover it */
+    enum exception_state state; /* EXC_N: none that exists */
+    int purpose;                /* enum purpose of its segment; -1: there is no such segment */
+    bool outside;               /* its segment does not cover it */
 };
 
 /* Owns its arena; emptied by each read. Everything by id, ascending. */
@@ -58,8 +59,15 @@ struct segment_facts {
 struct segment_facts_list {
     struct segment_facts *rows;
     size_t n, cap;
+    int64_t strange_id; /* of the segment that could not be read; 0: none */
 };
 void segment_facts_release(struct segment_facts_list *l);
+/* Repairs that touch the range; only what they are, where they stand and how is filled in. */
+MUST_CHECK enum verdict store_repairs_in(struct store *s, int64_t lo, int64_t hi,
+                                         struct segment_facts_list *ret, struct err *e);
+/* Ids of items that cannot be: below 1. Calls fn for a thousand of them at most. */
+MUST_CHECK enum verdict store_impossible_items(struct store *s, void (*fn)(void *ctx, int64_t id),
+                                               void *ctx, struct err *e);
 /* All segments, by start id. */
 MUST_CHECK enum verdict store_segment_facts(struct store *s, struct segment_facts_list *ret,
                                             struct err *e);
@@ -71,13 +79,22 @@ MUST_CHECK enum verdict store_sample_missing(struct store *s, int64_t at, int64_
 
 /* Mending. All of these run between store_plan_begin() and store_plan_end(). */
 
-/* Writes url_key, domain and the hashes that `now` has, unless the item was stored anew since. */
+/* Writes url_key and domain of `now`, unless the item was stored anew since. */
 MUST_CHECK enum verdict repair_derived(struct store *s, const struct stored_item *was,
                                        const struct item *now, struct err *e);
+/* Takes away the row's content_hash (ITEM_UNCONFIRMED), unless the item was stored anew since: it
+ * is not believed until a fetch brings the item again, which then counts as changed, kids and all.
+ */
+MUST_CHECK enum verdict repair_unconfirmed(struct store *s, const struct stored_item *was,
+                                           struct err *e);
+/* Removes the items that cannot be, and their kids. */
+MUST_CHECK enum verdict repair_impossible(struct store *s, struct err *e);
+/* Makes the row of updater_state if it is gone, and lowers the floor to `floor` (0: leave it). */
+MUST_CHECK enum verdict repair_state(struct store *s, int64_t floor, struct err *e);
 MUST_CHECK enum verdict repair_story(struct store *s, int64_t id, struct err *e);
 MUST_CHECK enum verdict repair_stray_kids(struct store *s, int64_t id, struct err *e);
 /* Takes an exception away. One without a home goes to the mirror segment that covers it, if the id
- * is not stored. */
+ * is not stored. One without a state that exists stays, and is pending. */
 MUST_CHECK enum verdict repair_exception(struct store *s, const struct stored_exception *x,
                                          struct err *e);
 /* Adds the dead letter of an exception, or resolves those of an id (x == NULL). */

@@ -127,10 +127,10 @@ static void facts_of_segments(void **state) {
         assert_ok(store_plan_end(f->s, mended_, &e)); \
     } while (0)
 
+/* What is read from it is written anew; what it is may only come from the upstream. */
 static void derived_values_are_written_anew(void **state) {
     struct fix *f = *state;
     store_thread(f);
-    char *before = xstrdup(q(f, "SELECT * FROM items ORDER BY id"));
     x(f, "UPDATE items SET url_key = 'x', domain = 'y', content_hash = 1, kids_hash = 2 "
          "WHERE id = 10");
     CLEANUP(verify_page_release) struct verify_page p;
@@ -140,11 +140,72 @@ static void derived_values_are_written_anew(void **state) {
     item_derive(&p.arena, &now);
     p.items[0].last_fetched_at--; /* it was stored anew since it was read */
     MEND(repair_derived(f->s, &p.items[0], &now, &e));
+    MEND(repair_unconfirmed(f->s, &p.items[0], &e));
     assert_q("x|1", f, "SELECT url_key, content_hash FROM items WHERE id = 10");
     p.items[0].last_fetched_at++;
     MEND(repair_derived(f->s, &p.items[0], &now, &e));
-    assert_q(before, f, "SELECT * FROM items ORDER BY id");
+    assert_q("example.com|1|2", f,
+             "SELECT domain, content_hash, kids_hash FROM items WHERE id = 10");
+    MEND(repair_unconfirmed(f->s, &p.items[0], &e));
+    assert_q("0|2", f, "SELECT content_hash, kids_hash FROM items WHERE id = 10");
+}
+
+/* The next fetch makes the row what the upstream says, words and kids, though the hashes that were
+ * stored with it are those of the item that is fetched. */
+static void a_fetch_confirms(void **state) {
+    struct fix *f = *state;
+    const char *json = "{'id':10,'type':'story','title':'T','kids':[12,11],'score':3}";
+    store_item(f, T0, json);
+    char *before = xstrdup(q(f, "SELECT title, content_hash, kids_hash FROM items"));
+    x(f, "UPDATE items SET title = 'evil', content_hash = 0 WHERE id = 10");
+    x(f, "UPDATE kids SET kid = 666 WHERE kid = 12");
+    fix_advance(f, 1000);
+    assert_counts(store_item(f, T0 + 1000, json), 0, 1, 0, 0);
+    assert_q(before, f, "SELECT title, content_hash, kids_hash FROM items");
+    assert_q("12|0 11|1", f, "SELECT kid, display_order FROM kids ORDER BY display_order");
+    x(f, "UPDATE items SET content_hash = 0, kids_hash = 0 WHERE id = 10");
+    assert_counts(store_item(f, T0 + 1000, json), 0, 1, 0, 0);
+    assert_q("12|0 11|1", f, "SELECT kid, display_order FROM kids ORDER BY display_order");
     free_ptr(&before);
+}
+
+static void repairs_of_a_range(void **state) {
+    struct fix *f = *state;
+    add_segment(f, PURPOSE_MIRROR, 1, 100);
+    add_segment(f, PURPOSE_GAP, 10, 20);
+    add_segment(f, PURPOSE_RESCAN, 30, 40);
+    CLEANUP(segment_facts_release) struct segment_facts_list l = {0};
+    struct err e;
+    assert_ok(store_repairs_in(f->s, 20, 30, &l, &e));
+    assert_int_equal(l.n, 2);
+    assert_int_equal(l.rows[0].purpose, PURPOSE_GAP);
+    assert_int_equal(l.rows[1].cursor, 29);
+    assert_ok(store_repairs_in(f->s, 21, 29, &l, &e));
+    assert_int_equal(l.n, 0);
+}
+
+static void sum(void *ctx, int64_t id) {
+    *(int64_t *)ctx += id;
+}
+
+static void what_cannot_be_goes(void **state) {
+    struct fix *f = *state;
+    store_thread(f);
+    x(f, "UPDATE items SET id = -5 WHERE id = 12");
+    x(f, "INSERT INTO kids (item, kid, display_order) VALUES (-5, 1, 0)");
+    struct err why;
+    int64_t ids = 0;
+    assert_int_equal(store_impossible_items(f->s, sum, &ids, &why), V_OK);
+    assert_int_equal(ids, -5);
+    MEND(repair_impossible(f->s, &e));
+    assert_q("0|0", f,
+             "SELECT (SELECT COUNT(*) FROM items WHERE id < 1), "
+             "(SELECT COUNT(*) FROM kids WHERE item < 1)");
+    x(f, "DELETE FROM updater_state");
+    MEND(repair_state(f->s, 7, &e));
+    assert_q("1|7", f, "SELECT only_row, floor_id FROM updater_state");
+    MEND(repair_state(f->s, 9, &e));
+    assert_q("1|7", f, "SELECT only_row, floor_id FROM updater_state");
 }
 
 static void stories_are_the_parents(void **state) {
@@ -281,17 +342,13 @@ static void health_of_the_database(void **state) {
 
 int verify_tests(void) {
     const struct CMUnitTest tests[] = {
-        CASE(rows_come_back_whole),
-        CASE(strays_are_seen),
-        CASE(facts_of_segments),
-        CASE(derived_values_are_written_anew),
-        CASE(stories_are_the_parents),
-        CASE(exceptions_find_a_home),
-        CASE(letters_follow_exceptions),
-        CASE(overlaps_are_trimmed),
-        CASE(segments_are_counted_and_woken),
-        CASE(missing_once_more),
-        CASE(health_of_the_database),
+        CASE(rows_come_back_whole),   CASE(strays_are_seen),
+        CASE(facts_of_segments),      CASE(derived_values_are_written_anew),
+        CASE(a_fetch_confirms),       CASE(repairs_of_a_range),
+        CASE(what_cannot_be_goes),    CASE(stories_are_the_parents),
+        CASE(exceptions_find_a_home), CASE(letters_follow_exceptions),
+        CASE(overlaps_are_trimmed),   CASE(segments_are_counted_and_woken),
+        CASE(missing_once_more),      CASE(health_of_the_database),
     };
     return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
 }

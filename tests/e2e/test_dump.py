@@ -332,8 +332,8 @@ class SqliteDumps(In, Out, OnSqlite, Dumps):
         comment = next(i for i, x in self.truth(lines).items() if x and x['type'] == 'comment')
         demo.faults(f'id={stories[2]}:null', f'id={comment}:status=500')
         sample = self.do_import(archive, path, *asks, code=EXIT_UNRESOLVED).report['sample']
-        self.assertEqual({k: sample[k] for k in ('newer', 'different', 'missing', 'failed')},
-                         {'newer': 1, 'different': 1, 'missing': 1, 'failed': 1})
+        self.assertEqual({k: sample[k] for k in ('newer', 'differs', 'gone', 'unanswered')},
+                         {'newer': 1, 'differs': 1, 'gone': 1, 'unanswered': 1})
         self.assertEqual([d['id'] for d in sample['differences']], [stories[1]])
         self.assertIn('dead', sample['differences'][0]['fields'])
 

@@ -391,10 +391,32 @@ SELECT id FROM items WHERE id >= $1 ORDER BY id LIMIT 1;
 SELECT item_id FROM ingest_exceptions WHERE item_id >= $1 AND state = 'terminal_missing'
 ORDER BY item_id LIMIT 1;
 
+-- name: verify_repairs
+-- Repairs that touch a range, in the columns of verify_segments.
+SELECT segment_id, start_id, end_id, purpose, status, scan_cursor_id, unresolved_count,
+       0, 0, holder, 0
+FROM ingest_segments WHERE purpose IN ('gap', 'rescan') AND start_id <= $2 AND end_id >= $1
+ORDER BY start_id, segment_id;
+
+-- name: verify_impossible
+SELECT id FROM items WHERE id < 1 ORDER BY id LIMIT 1000;
+
 -- name: repair_derived
 -- Only if nobody stored the item anew since it was read.
-UPDATE items SET url_key = $3, domain = $4, content_hash = $5, kids_hash = $6
-WHERE id = $1 AND last_fetched_at = $2;
+UPDATE items SET url_key = $3, domain = $4 WHERE id = $1 AND last_fetched_at = $2;
+
+-- name: repair_unconfirmed
+-- The same. Only a fetch gives a row its hash: it differs from this one, whatever it brings.
+UPDATE items SET content_hash = 0 WHERE id = $1 AND last_fetched_at = $2 AND content_hash = $3;
+
+-- name: repair_impossible
+DELETE FROM items WHERE id < 1;
+
+-- name: repair_impossible_kids
+DELETE FROM kids WHERE item < 1;
+
+-- name: repair_state
+INSERT INTO updater_state (only_row) VALUES (1) ON CONFLICT (only_row) DO NOTHING;
 
 -- name: repair_story
 UPDATE items SET story_id = CASE WHEN items.type IN ('story', 'job', 'poll') THEN items.id
@@ -417,6 +439,11 @@ ON CONFLICT (item_id, segment_id) DO NOTHING;
 
 -- name: repair_exception_drop
 DELETE FROM ingest_exceptions WHERE item_id = $1 AND segment_id = $2;
+
+-- name: repair_exception_state
+UPDATE ingest_exceptions SET state = 'pending', attempts = 0, rung = 0, next_retry_at = NULL,
+       updated_at = tain_now_ms()
+WHERE item_id = $1 AND segment_id = $2;
 
 -- name: repair_letter_add
 INSERT INTO ingest_dlq_items (source, item_id, state, failure_class, attempts, last_error,

@@ -22,8 +22,8 @@ static struct import_result imported(void) {
         .sample = {.asked = 10,
                    .equal = 8,
                    .newer = 1,
-                   .different = 1,
-                   .differences = {{77, "by, text"}},
+                   .differs = 1,
+                   .differences = {{.id = 77, .fields = "by, text"}},
                    .n_differences = 1},
         .duration_ms = 2000,
     };
@@ -52,11 +52,9 @@ static void import_in_words(void **state UNUSED) {
               "  broken                     1  lines that are no item\n"
               "    line 11: garbage: {\"id\":\n"
               "  the checksum in the .sha256 file is right\n"
-              "  compared                  10  with the upstream\n"
-              "  equal                      8\n"
-              "  newer                      1  there: score, descendants or kids moved on\n"
-              "  different                  1\n"
-              "    item 77: by, text\n");
+              "sample: 10 asked, 8 equal, 1 newer upstream (score, descendants or kids), 1 differ\n"
+              "  differs upstream:\n"
+              "    77  by, text\n");
     free(text);
 }
 
@@ -72,9 +70,11 @@ static void import_for_programs(void **state UNUSED) {
         "\"stored\":1500,\"changed\":0,\"unchanged\":0,\"stale\":99,\"repeated\":1,\"skipped\":0,"
         "\"missing\":7,\"broken\":1,\"adopted\":3,\"text_bytes\":90000,\"duration_ms\":2000,"
         "\"rate_per_s\":800.0,\"checksum\":\"good\",\"sha256\":\"abc\",\"broken_lines\":"
-        "[{\"line\":11,\"class\":\"garbage\",\"text\":\"{\\\"id\\\":\"}],\"sample\":{\"asked\":10,"
-        "\"equal\":8,\"newer\":1,\"different\":1,\"missing\":0,\"failed\":0,\"differences\":"
-        "[{\"id\":77,\"fields\":\"by, text\"}]},\"stopped\":true,\"file\":\"a \\\"b\\\"\","
+        "[{\"line\":11,\"class\":\"garbage\",\"text\":\"{\\\"id\\\":\"}],\"sample\":{\"seed\":0,"
+        "\"asked\":10,\"equal\":8,\"newer\":1,\"differs\":1,\"contradicts\":0,\"gone\":0,"
+        "\"unanswered\":0,\"trouble\":null,\"differences\":"
+        "[{\"id\":77,\"fields\":\"by, "
+        "text\",\"contradicts\":false}]},\"stopped\":true,\"file\":\"a \\\"b\\\"\","
         "\"resume_command\":\"tain import x\"}\n");
     free(text);
 }

@@ -70,15 +70,37 @@ static void findings_and_advice(void **state) {
 static void a_sample_that_was_not_answered(void **state) {
     (void)state;
     CLEANUP(free_ptr) struct verify_report *r = sound();
-    r->sample = (struct sample_report){
-        .asked = 5, .equal = 2, .newer = 1, .unanswered = 2, .trouble = "refused", .seed = 9};
+    r->sample = (struct sample_report){.asked = 5,
+                                       .equal = 2,
+                                       .newer = 1,
+                                       .unanswered = 2,
+                                       .trouble = "connect: refused",
+                                       .seed = 9};
     CLEANUP(free_ptr) char *text = printed(verify_print, r, (struct verify_asked){.sample = true});
-    assert_non_null(strstr(text, "sample (--seed 9): 5 asked, 2 equal, 1 newer upstream\n"));
-    assert_non_null(strstr(text, "did not answer for 2: refused\n"));
+    assert_non_null(strstr(text, "sample (--seed 9): 5 asked, 2 equal, 1 newer upstream"));
+    assert_non_null(strstr(text, "did not answer for 2 of 5 (connect: refused)"));
+    assert_null(strstr(text, "the archive holds what it says"));
     CLEANUP(free_ptr)
     char *json = printed(verify_print_json, r, (struct verify_asked){.sample = true});
     assert_non_null(strstr(json, "\"sample\":{\"seed\":9,\"asked\":5"));
-    assert_non_null(strstr(json, "\"ok\":true"));
+    assert_non_null(strstr(json, "\"ok\":false"));
+    assert_non_null(strstr(json, "\"trouble\":\"connect: refused\""));
+}
+
+/* What is only to be fetched is for a catch-up, not for one more repair. */
+static void unconfirmed_and_how_it_goes_on(void **state) {
+    (void)state;
+    CLEANUP(free_ptr) struct verify_report *r = sound();
+    r->found[FIND_UNCONFIRMED].count = 2;
+    r->open_repairs = 2;
+    r->dead_repairs = 1;
+    CLEANUP(free_ptr) char *text = printed(verify_print, r, (struct verify_asked){0});
+    assert_null(strstr(text, "--repair"));
+    assert_non_null(strstr(text, "1 repair segment waits for 'tain catchup'"));
+    assert_non_null(strstr(text, "1 repair segment ended in dead letters"));
+    r->open_repairs = r->dead_repairs = 0;
+    CLEANUP(free_ptr) char *lost = printed(verify_print, r, (struct verify_asked){0});
+    assert_non_null(strstr(lost, "'tain verify --repair'"));
 }
 
 static void stopped_half_way(void **state) {
@@ -98,6 +120,7 @@ int main(void) {
         cmocka_unit_test(a_sound_archive),
         cmocka_unit_test(findings_and_advice),
         cmocka_unit_test(a_sample_that_was_not_answered),
+        cmocka_unit_test(unconfirmed_and_how_it_goes_on),
         cmocka_unit_test(stopped_half_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -256,39 +256,6 @@ static void checksums(void **state) {
     assert_int_equal(run(f, &o, IMPORT_COMPLETE)->checksum, CHECKSUM_NONE);
 }
 
-static void comparing_with_the_upstream(void **state UNUSED) {
-    static const struct {
-        const char *theirs;
-        int64_t equal, newer, different;
-        const char *fields;
-    } cases[] = {
-        {"{\"id\":1,\"by\":\"a\",\"score\":5,\"kids\":[2],\"text\":\"t\"}", 1, 0, 0, ""},
-        {"{\"id\":1,\"by\":\"a\",\"score\":6,\"kids\":[2],\"text\":\"t\"}", 0, 1, 0, ""},
-        {"{\"id\":1,\"by\":\"a\",\"score\":5,\"kids\":[3,2],\"text\":\"t\"}", 0, 1, 0, ""},
-        {"{\"id\":1,\"by\":\"a\",\"score\":5,\"kids\":[2],\"text\":\"t\",\"descendants\":1}", 0, 1,
-         0, ""},
-        {"{\"id\":1,\"by\":\"b\",\"score\":9,\"kids\":[2],\"dead\":true}", 0, 0, 1,
-         "by, dead, text"},
-        {"{\"id\":1,\"by\":\"a\",\"parts\":[1],\"poll\":2,\"parent\":3,\"time\":4,\"title\":\"x\","
-         "\"type\":\"y\",\"url\":\"z\",\"deleted\":true,\"text\":\"t\"}",
-         0, 0, 1, "deleted, parent, parts, poll, time, title, type, url"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct arena a;
-        struct item ours, theirs;
-        struct import_sample s = {0};
-        arena_init(&a);
-        assert_int_equal(item_parse(&a, str_of(cases[0].theirs), 1, &ours), ITEM_OK);
-        assert_int_equal(item_parse(&a, str_of(cases[i].theirs), 1, &theirs), ITEM_OK);
-        import_compare_items(&ours, &theirs, &s);
-        assert_int_equal(s.equal, cases[i].equal);
-        assert_int_equal(s.newer, cases[i].newer);
-        assert_int_equal(s.different, cases[i].different);
-        assert_string_equal(s.differences[0].fields, cases[i].fields);
-        arena_release(&a);
-    }
-}
-
 static void every_id_has_its_chance(void **state UNUSED) {
     int hits[100] = {0};
     for (int round = 0; round < 2000; round++) {
@@ -364,7 +331,6 @@ int main(void) {
         CASE(an_item_that_is_refused),
         CASE(restart_and_change),
         CASE(checksums),
-        cmocka_unit_test(comparing_with_the_upstream),
         cmocka_unit_test(every_id_has_its_chance),
         CASE(there_and_back),
     };

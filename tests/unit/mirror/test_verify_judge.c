@@ -181,7 +181,7 @@ static void segments(void **state) {
         {3, 101, 200, 150, PURPOSE_MIRROR, SEG_PENDING, 9, 0, 0, false},
         {4, 201, 300, 300, PURPOSE_MIRROR, SEG_RETRY_WAIT, 1, 2, 1, false}, /* set by hand */
     };
-    struct segment_facts_list l = {rows, ARRAY_LEN(rows), 0};
+    struct segment_facts_list l = {.rows = rows, .n = ARRAY_LEN(rows)};
     const struct range everywhere = {1, INT64_MAX};
     struct fault_list out = {0};
     judge_segments(&l, everywhere, &out);
@@ -230,29 +230,72 @@ static void spans(void **state) {
     free(wide.rows);
 }
 
-static void samples(void **state) {
+/* Without its hash an item is unconfirmed, whatever its row gives. */
+static void unconfirmed(void **state) {
     (void)state;
     struct arena a;
     arena_init(&a);
-    const char *why;
-    struct stored_item ours = plain(&a, 5);
-    struct item theirs = ours.item;
-    assert_int_equal(sample_compare(&ours.item, &theirs, &why), SAMPLE_EQUAL);
-    theirs.score++;
-    assert_int_equal(sample_compare(&ours.item, &theirs, &why), SAMPLE_NEWER);
-    theirs.text = STR("edited");
-    theirs.dead = true;
-    item_derive(&a, &theirs);
-    assert_int_equal(sample_compare(&ours.item, &theirs, &why), SAMPLE_NEWER);
-    theirs.by = STR("someone"); /* unknown to us: no contradiction */
-    assert_int_equal(sample_compare(&ours.item, &theirs, &why), SAMPLE_NEWER);
-    ours.item.by = STR("me");
-    assert_int_equal(sample_compare(&ours.item, &theirs, &why), SAMPLE_CONTRADICTS);
-    assert_string_equal(why, "another author");
-    theirs.type = STR("job");
-    assert_int_equal(sample_compare(&ours.item, &theirs, &why), SAMPLE_CONTRADICTS);
-    assert_string_equal(why, "another type");
+    struct fault_list out = {0};
+    struct stored_item s = plain(&a, 5);
+    struct verify_page p = {.lo = 1, .hi = 10, .items = &s, .n_items = 1};
+    assert_int_not_equal(s.item.content_hash, ITEM_UNCONFIRMED);
+    s.item.content_hash = ITEM_UNCONFIRMED;
+    s.item.kids_hash = 77;
+    judge_one(&p, 9, &out);
+    assert_int_equal(out.n, 1);
+    assert_int_equal(out.rows[0].kind, FIND_UNCONFIRMED);
+    s = plain(&a, 5);
+    s.parts_unreadable = true;
+    judge_one(&p, 9, &out);
+    assert_int_equal(out.n, 1);
+    assert_int_equal(out.rows[0].kind, FIND_CONTENT);
+    free(out.rows);
     arena_release(&a);
+}
+
+static void an_exception_of_no_state(void **state) {
+    (void)state;
+    struct stored_exception x = {5, 1, EXC_N, PURPOSE_MIRROR, false};
+    struct verify_page p = {.lo = 1, .hi = 10, .exceptions = &x, .n_exceptions = 1};
+    struct fault_list out = {0};
+    judge_one(&p, 0, &out);
+    assert_int_equal(out.n, 1);
+    assert_int_equal(out.rows[0].kind, FIND_STRAY_EXCEPTION);
+    assert_int_equal(out.rows[0].id, 5);
+    free(out.rows);
+}
+
+static void what_the_archive_says_of_itself(void **state) {
+    (void)state;
+    struct segment_facts rows[] = {
+        {1, 5, 6, 6, PURPOSE_GAP, SEG_PENDING, 0, 0, 0, false},
+        {2, 10, 100, 90, PURPOSE_MIRROR, SEG_PENDING, 0, 0, 0, false},
+    };
+    const struct segment_facts_list l = {.rows = rows, .n = ARRAY_LEN(rows)};
+    const struct frontier now = {.id = 90};
+    static const struct {
+        struct archive_state st;
+        bool excused;
+        size_t faults;
+    } cases[] = {
+        {{.present = true, .floor_id = 10, .frontier_id = 90}, false, 0},
+        {{.present = true, .floor_id = 10, .frontier_id = 40}, false, 0}, /* written by and by */
+        {{.present = true, .floor_id = 1}, false, 0},
+        {{.present = true}, false, 0},
+        {{.present = true, .floor_id = 11, .frontier_id = 90}, false, 1},
+        {{.present = true, .floor_id = 10, .frontier_id = 91}, false, 1},
+        {{.present = true, .floor_id = 10, .frontier_id = 91}, true, 0},
+        {{.present = true, .floor_id = 30000, .frontier_id = 29999}, false, 2},
+        {{.present = false}, false, 1},
+    };
+    struct fault_list out = {0};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        out.n = 0;
+        judge_state(&cases[i].st, &l, &now, cases[i].excused, &out);
+        if (out.n != cases[i].faults || (out.n && out.rows[0].kind != FIND_STATE))
+            fail_msg("case %zu: %zu faults", i, out.n);
+    }
+    free(out.rows);
 }
 
 int main(void) {
@@ -263,7 +306,9 @@ int main(void) {
         cmocka_unit_test(derived_values),
         cmocka_unit_test(segments),
         cmocka_unit_test(spans),
-        cmocka_unit_test(samples),
+        cmocka_unit_test(unconfirmed),
+        cmocka_unit_test(an_exception_of_no_state),
+        cmocka_unit_test(what_the_archive_says_of_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
