@@ -1,6 +1,7 @@
 #include "db/db_int.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #define BUSY_WAIT_MS 10000
+#define SETUP_PAUSE_MS 20
 
 struct sqlite_db {
     struct db head;
@@ -175,6 +177,17 @@ static const char settings[] = "PRAGMA page_size=8192;" /* of a new file; a tent
                                "PRAGMA cache_size=-12000;"
                                "PRAGMA temp_store=MEMORY;";
 
+/* Two that make a new file a WAL one at once would wait for each other for ever, so the library
+ * does not wait at all: whoever loses tries again. */
+static enum verdict set_up(struct sqlite_db *s, struct err *e) {
+    enum verdict v = sqlite_script(&s->head, settings, e);
+    for (int waited = 0; v == V_RETRY && waited < BUSY_WAIT_MS; waited += SETUP_PAUSE_MS) {
+        poll(NULL, 0, SETUP_PAUSE_MS);
+        v = sqlite_script(&s->head, settings, e);
+    }
+    return v;
+}
+
 static enum verdict configure(struct sqlite_db *s, const struct db_options *o, struct err *e) {
     sqlite3_busy_timeout(s->handle, BUSY_WAIT_MS);
     sqlite3_extended_result_codes(s->handle, 1);
@@ -182,7 +195,7 @@ static enum verdict configure(struct sqlite_db *s, const struct db_options *o, s
     if (sqlite3_create_function(s->handle, "tain_now_ms", 0, SQLITE_UTF8, (void *)s->clock,
                                 fn_now_ms, NULL, NULL) != SQLITE_OK)
         return failed(s, e);
-    return sqlite_script(&s->head, settings, e);
+    return set_up(s, e);
 }
 
 enum verdict sqlite_open(const struct db_options *o, const char *path, struct db **ret,
