@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/dead_letter_report.h"
 #include "cli/format.h"
+#include "cli/letter_class.h"
 #include "mirror/plan.h"
 
 #include <inttypes.h>
@@ -34,7 +35,17 @@ static void choose_id(struct selection *sel, int64_t id, const char *cls) {
     sel->by_id = sel->narrowed = true;
 }
 
+/* A class with a typing mistake chooses nothing, which would look like success. */
+static int refuse_class(const char *text) {
+    CLEANUP(strbuf_release) struct strbuf words;
+    strbuf_init(&words, 4096);
+    letter_class_complaint(text, &words);
+    return usage(words.p);
+}
+
 static int select_letters(const struct settings *s, struct selection *sel) {
+    if (s->failure_class && !letter_class_is_known(s->failure_class))
+        return refuse_class(s->failure_class);
     if (s->id)
         choose_id(sel, s->id, s->failure_class);
     for (size_t i = 1; i < s->words.n; i++) {

@@ -9,6 +9,13 @@ bool shape_not_empty(const char *text) {
     return *text != '\0';
 }
 
+bool shape_words(const char *text) {
+    size_t n = strlen(text), len = 1;
+    for (size_t i = 0; i < n && len; i += len)
+        len = utf8_len((const unsigned char *)text + i, n - i);
+    return n && len;
+}
+
 /* What stands behind "postgres://" or "postgresql://"; NULL when it is neither. */
 static const char *behind_scheme(const char *text) {
     if (str_starts(str_of(text), "postgres://"))

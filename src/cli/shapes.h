@@ -11,6 +11,7 @@ bool shape_http_root(const char *text);  /* http(s)://host[:port][/path], no que
 bool shape_bind(const char *text);       /* HOST:PORT or [IPV6]:PORT */
 bool shape_address(const char *text);    /* a numeric IPv4 or IPv6 address */
 bool shape_not_empty(const char *text);
+bool shape_words(const char *text); /* not empty, and UTF-8, which every database takes */
 
 /* 2026-01-31, 2026-01-31T12:00:00Z (the Z may be left out: it is UTC) or unix seconds. */
 bool shape_instant(const char *text);

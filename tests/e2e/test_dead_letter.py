@@ -1,9 +1,11 @@
 """`tain dead-letter`: ids that were given up are shown with all that is known of them, tried again,
 or accepted as missing so that the frontier passes. A hand-written pending is honoured too."""
 
+import subprocess
 import unittest
 
-from lib import E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, OnPostgres, OnSqlite
+from lib import (E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, TAIN, OnPostgres,
+                 OnSqlite, environment)
 
 LAST = 900
 FAULTS = ('id=100:status=500', 'id=200:garbage', 'id=300:status=500')
@@ -36,7 +38,7 @@ class Letters(E2E):
         _, archive = self.broken()
         self.assertEqual(self.listed(archive), [100, 200, 300])
         self.assertEqual(self.listed(archive, '--class', 'http_5xx'), [100, 300])
-        self.assertEqual(self.listed(archive, '--class', 'nothing'), [])
+        self.assertEqual(self.listed(archive, '--class', 'timeout'), [])
         self.assertEqual(self.listed(archive, '--start-id', 150, '--end-id', 250), [200])
         self.assertEqual(self.listed(archive, '--id', 300), [300])
         self.assertEqual(self.listed(archive, '200', '100'), [200, 100])
@@ -121,7 +123,7 @@ class Letters(E2E):
             self.assertIn('5 is not a dead letter', result.err)
         self.letter(archive, 'accept', '100', '--class', 'garbage', code=EXIT_FAILED)
         self.assertEqual(self.listed(archive), [100, 200, 300])
-        self.assertEqual(self.letter(archive, 'accept', '--class', 'nothing')['count'], 0)
+        self.assertEqual(self.letter(archive, 'accept', '--class', 'timeout')['count'], 0)
 
     def test_a_hand_written_pending_wakes_a_dead_segment(self):
         demo, archive = self.broken()
@@ -172,6 +174,22 @@ class Usage(OnSqlite, E2E):
         self.wrong('not both', 'accept', '5', '--all')
         self.wrong('not both', 'replay', '--id', '5', '--start-id', '3')
         self.wrong('--reason belongs to accept', 'replay', '5', '--reason', 'x')
+
+    def test_a_class_that_there_is_not(self):
+        """A typing mistake must not look like a decision about nothing."""
+        for action in ('list', 'replay', 'accept'):
+            self.wrong("'htpp_5xx' is no failure class; did you mean http_5xx?", action, '--class',
+                       'htpp_5xx')
+            self.wrong('There are: timeout, connect,', action, '--class', 'nonsense')
+        self.wrong('--class', 'accept', '5', '--class', 'ok')
+
+    def test_a_reason_that_is_no_text(self):
+        for reason in (b'\xff\xfe', b'caf\xe9', b''):
+            done = subprocess.run([TAIN, 'dead-letter', 'accept', '5', '--reason', reason],
+                                  cwd=self.folder, env=environment(), stderr=subprocess.PIPE)
+            self.assertEqual(done.returncode, EXIT_USAGE, done.stderr)
+            self.assertIn(b'--reason', done.stderr)
+            self.assertIn(b'UTF-8', done.stderr)
 
     def test_no_archive(self):
         result = self.run_tain('dead-letter', 'list', '--db', f'sqlite:{self.folder}/none.db')

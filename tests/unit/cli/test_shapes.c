@@ -57,6 +57,11 @@ static void shapes(void **state) {
         {shape_id_range, "0-1", false},
         {shape_id_range, "5", false},
         {shape_id_range, "1-2-3", false},
+        {shape_words, "gone for good", true},
+        {shape_words, "caf\xC3\xA9", true},
+        {shape_words, "", false},
+        {shape_words, "caf\xE9", false},
+        {shape_words, "\xFF\xFE", false},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         if (cases[i].accepts(cases[i].text) != cases[i].expected)
