@@ -25,7 +25,8 @@ struct dump_writer {
     ZSTD_CCtx *z; /* NULL: plain */
     char *out;
     size_t in_frame; /* bytes of text in the frame that is open */
-    int64_t bytes, last_id;
+    int64_t bytes, first_id, last_id;
+    bool untouched; /* a finished dump, as it was, under the name of an unfinished one */
 };
 
 /* A pipe takes what poll() promised and no more, so that a reader who sleeps does not keep us from
@@ -37,6 +38,7 @@ static enum verdict wait_for_pipe(const struct dump_writer *w, struct err *e) {
 }
 
 static enum verdict write_out(struct dump_writer *w, const char *p, size_t n, struct err *e) {
+    w->untouched = false;
     sha256_add(w->sha, p, n);
     while (n) {
         enum verdict v = w->is_pipe ? wait_for_pipe(w, e) : V_OK;
@@ -117,24 +119,39 @@ static enum verdict keep_rest(struct dump_writer *w, bool compress, struct err *
     munmap(map, n);
     if (v != V_OK)
         return err_wrap(e, v, "cannot go on with %s", w->part);
+    if (rest.bytes != st.st_size)
+        w->untouched = false;
     if (ftruncate(w->fd, rest.bytes) != 0 || lseek(w->fd, 0, SEEK_END) < 0)
         return err_set(e, V_FATAL, "dump", errno, "cannot write %s: %s", w->part, strerror(errno));
     w->bytes = rest.bytes;
+    w->first_id = rest.first_id;
     w->last_id = rest.last_id;
     return V_OK;
 }
 
 /* A finished dump is gone on with under the name of an unfinished one, which it is from now on. */
-static void reopen_finished(const struct dump_writer *w) {
+static void reopen_finished(struct dump_writer *w) {
     struct stat st;
-    if (stat(w->part, &st) != 0 && errno == ENOENT && stat(w->path, &st) == 0 &&
-        S_ISREG(st.st_mode) && rename(w->path, w->part) != 0) {
-        /* then there is nothing to go on with, and the dump is made anew */
-    }
+    bool finished = stat(w->part, &st) != 0 && errno == ENOENT && stat(w->path, &st) == 0;
+    w->untouched = finished && rename(w->path, w->part) == 0; /* or the dump is made anew */
+}
+
+/* Only a file can get the name of another one in the end: said now, not after hours. */
+static enum verdict refuse_others(const char *path, struct err *e) {
+    struct stat st;
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+        return V_OK;
+    if (S_ISDIR(st.st_mode))
+        return err_set(e, V_INVALID, "dump", 0, "%.300s is a folder; name a file in it", path);
+    return err_set(e, V_INVALID, "dump", 0,
+                   "%.300s is not a plain file; '-' writes to standard output", path);
 }
 
 static enum verdict open_part(struct dump_writer *w, const struct dump_write_options *o,
                               struct err *e) {
+    enum verdict v = refuse_others(o->path, e);
+    if (v != V_OK)
+        return v;
     w->path = xstrdup(o->path);
     w->part = with_suffix(o->path, ".part");
     if (o->resume)
@@ -183,6 +200,10 @@ enum verdict dump_create(const struct dump_write_options *o, struct dump_writer 
     return V_OK;
 }
 
+int64_t dump_first_id(const struct dump_writer *w) {
+    return w->first_id;
+}
+
 int64_t dump_last_id(const struct dump_writer *w) {
     return w->last_id;
 }
@@ -227,6 +248,7 @@ static enum verdict give_name(struct dump_writer *w, const char *hex, struct err
     if (rename(w->part, w->path) != 0 || rename(sidecar_part, sidecar) != 0)
         return err_set(e, V_FATAL, "dump", errno, "cannot give %s its name: %s", w->path,
                        strerror(errno));
+    w->untouched = false;
     sync_folder(w->path);
     return V_OK;
 }
@@ -253,6 +275,9 @@ void dump_suspend(struct dump_writer *w) {
 void dump_writer_free(struct dump_writer *w) {
     if (!w)
         return;
+    if (w->untouched && rename(w->part, w->path) != 0) {
+        /* it stays an unfinished one, which is no loss */
+    }
     if (w->own_fd)
         close(w->fd);
     ZSTD_freeCCtx(w->z);

@@ -22,7 +22,8 @@ struct dump_write_options {
  */
 MUST_CHECK enum verdict dump_create(const struct dump_write_options *o, struct dump_writer **ret,
                                     struct err *e);
-/* The id of the last item that is there already; 0: a new dump. */
+/* The ids of the first and the last item that are there already; 0: a new dump. */
+int64_t dump_first_id(const struct dump_writer *w);
 int64_t dump_last_id(const struct dump_writer *w);
 /* Whole lines only. */
 MUST_CHECK enum verdict dump_put(struct dump_writer *w, struct str lines, struct err *e);
@@ -31,13 +32,16 @@ MUST_CHECK enum verdict dump_finish(struct dump_writer *w, char ret_hex[SHA256_H
 /* Not everything is there: leaves FILE.part in a form that can be gone on with. */
 void dump_suspend(struct dump_writer *w);
 int64_t dump_out_bytes(const struct dump_writer *w); /* written, what was there before included */
-void dump_writer_free(struct dump_writer *w);        /* NULL is fine */
+/* NULL is fine. A finished dump that was to be gone on with and was not gets its name back. */
+void dump_writer_free(struct dump_writer *w);
 
-/* What can be kept of an unfinished dump: where its last whole part ends and the item there. */
+/* What can be kept of an unfinished dump: where its last whole part ends, and the items at both its
+ * ends. */
 struct dump_rest {
-    int64_t bytes, last_id;
+    int64_t bytes, first_id, last_id;
 };
-/* The file's bytes in memory. V_INVALID: not a dump, or not in the form that is wanted. */
+/* The file's bytes in memory. V_INVALID: not in the form that is wanted, or one of the lines is not
+ * an item with a higher id than the one before. */
 MUST_CHECK enum verdict dump_find_rest(const void *bytes, size_t n, bool compressed,
                                        struct dump_rest *ret, struct err *e);
 

@@ -5,6 +5,7 @@
 #include "mirror/patience.h"
 #include "store/export.h"
 
+#include <inttypes.h>
 #include <poll.h>
 
 #define PAGES 4
@@ -12,6 +13,8 @@
 #define TICK_MS 100
 #define FLUSH_BYTES ((size_t)512 * 1024)
 #define TEXT_MAX ((size_t)256 * 1024 * 1024) /* one item is never that long */
+
+#define REST_HINT "without --resume it is written anew"
 
 /* The whole run. Pages go from the reader to the writer and back. */
 struct run {
@@ -170,15 +173,46 @@ static void free_pages(struct run *r) {
     queue_release(&r->empty);
 }
 
+/* A dump that is gone on with must be the beginning of the one that is wanted. */
+static enum verdict check_rest(const struct run *r, int64_t lo, struct err *e) {
+    const struct export_options *o = r->o;
+    int64_t first = dump_first_id(r->dump), last = dump_last_id(r->dump), lowest, unused;
+    if (o->end_id && last > o->end_id)
+        return err_set(e, V_INVALID, "export", 0,
+                       "the dump that is there ends with item %" PRId64 ", behind --end-id; %s",
+                       last, REST_HINT);
+    enum verdict v = store_item_bounds(o->store, last, last, &lowest, &unused, e);
+    if (v == V_NOT_FOUND)
+        return err_set(e, V_INVALID, "export", 0,
+                       "the dump that is there ends with item %" PRId64
+                       ", which this archive does not have; %s",
+                       last, REST_HINT);
+    if (v == V_OK)
+        v = store_item_bounds(o->store, lo, INT64_MAX, &lowest, &unused, e);
+    if (v == V_NOT_FOUND)
+        lowest = lo;
+    else if (v != V_OK)
+        return v;
+    if (first != lowest)
+        return err_set(e, V_INVALID, "export", 0,
+                       "the dump that is there begins with item %" PRId64
+                       ", this one would with %" PRId64 "; --start-id %" PRId64
+                       " goes on with it, %s",
+                       first, lowest, first, REST_HINT);
+    return V_OK;
+}
+
 /* What is stored while the run lasts has higher ids or came too late: the end is fixed now. */
 static enum verdict find_range(struct run *r, struct err *e) {
     const struct export_options *o = r->o;
     int64_t lo = o->start_id > 0 ? o->start_id : 1;
     r->ret->resumed_after = dump_last_id(r->dump);
+    enum verdict v = r->ret->resumed_after ? check_rest(r, lo, e) : V_OK;
+    if (v != V_OK)
+        return v;
     if (lo <= r->ret->resumed_after)
         lo = r->ret->resumed_after + 1;
-    enum verdict v =
-        store_item_bounds(o->store, lo, o->end_id ? o->end_id : INT64_MAX, &r->first, &r->last, e);
+    v = store_item_bounds(o->store, lo, o->end_id ? o->end_id : INT64_MAX, &r->first, &r->last, e);
     if (v == V_NOT_FOUND) { /* an empty dump is a dump */
         r->first = lo;
         r->last = lo - 1;

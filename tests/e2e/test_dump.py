@@ -214,7 +214,8 @@ class Out:
 
         self.do_export(archive, path, '--start-id', 100, '--end-id', 5000, '--level', 9)
         self.assertEqual(read_dump(path), items(100, 5000))
-        report = self.do_export(archive, path, '--resume', '--end-id', 7000).report
+        report = self.do_export(archive, path, '--resume', '--start-id', 100, '--end-id',
+                                7000).report
         self.assertEqual(report['resumed_after'], items(100, 5000)[-1]['id'])
         self.assertEqual(read_dump(path), items(100, 7000))
         self.assert_sum(path)

@@ -137,6 +137,9 @@ static void what_cannot_be_gone_on_with(void **state) {
         {"hello\n", 6, false},
         {"{\"id\":1}\n", 9, true},
         {"\x28\xB5\x2F\xFD....", 8, false},
+        {"{\"id\":1}\nhello\n{\"id\":3}\n", 24, false},      /* junk in the middle */
+        {"{\"id\":1}\n{\"id\":7}\n{\"id\":7}\n", 27, false}, /* not by id */
+        {"{\"id\":2}\n{\"id\":1}\n", 18, false},
     };
     struct place *p = *state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -153,6 +156,61 @@ static void what_cannot_be_gone_on_with(void **state) {
         assert_int_equal(n, cases[i].n);
         free(kept);
     }
+}
+
+/* The same in frames that are whole: no checksum of zstd speaks of the lines. */
+static void frames_of_nonsense(void **state) {
+    static const char *const texts[] = {"{\"id\":1}\nhello\n{\"id\":3}\n",
+                                        "{\"id\":4}\n{\"id\":3}\n"};
+    struct place *p = *state;
+    char part[200], packed[400];
+    snprintf(part, sizeof part, "%s.part", p->path);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        for (size_t frame = 5; frame < 40; frame += 5) {
+            struct err e;
+            struct dump_writer *w;
+            spit(part, packed, pack(texts[i], strlen(texts[i]), frame, packed, sizeof packed));
+            const struct dump_write_options o = {
+                .path = p->path, .compress = true, .resume = true, .stop = &p->stop};
+            assert_int_equal(dump_create(&o, &w, &e), V_INVALID);
+        }
+}
+
+/* Whoever finds that a finished dump is not the one that is wanted leaves it as it was. */
+static void a_name_is_given_back(void **state) {
+    struct place *p = *state;
+    size_t n;
+    for (int compress = 0; compress < 2; compress++) {
+        struct dump_writer *w = create(p, compress, false);
+        put_ids(w, 5, 9);
+        finish(p, w);
+        w = create(p, compress, true);
+        assert_int_equal(dump_first_id(w), 5);
+        assert_null(slurp(p->path, "", &n));
+        dump_writer_free(w);
+        assert_null(slurp(p->path, ".part", &n));
+        assert_ids(p, 5, 9);
+    }
+    spit(p->path, "hello\n", 6);
+    struct err e;
+    struct dump_writer *w;
+    const struct dump_write_options o = {.path = p->path, .resume = true, .stop = &p->stop};
+    assert_int_equal(dump_create(&o, &w, &e), V_INVALID);
+    char *kept = slurp(p->path, "", &n);
+    assert_int_equal(n, 6);
+    free(kept);
+}
+
+static void what_is_no_file(void **state) {
+    struct place *p = *state;
+    struct err e;
+    struct dump_writer *w;
+    struct dump_write_options o = {.path = p->dir, .stop = &p->stop};
+    assert_int_equal(dump_create(&o, &w, &e), V_INVALID);
+    assert_non_null(strstr(e.msg, "is a folder"));
+    o.path = "/dev/null";
+    assert_int_equal(dump_create(&o, &w, &e), V_INVALID);
+    assert_non_null(strstr(e.msg, "standard output"));
 }
 
 static void only_one_writes_it(void **state) {
@@ -174,6 +232,9 @@ int main(void) {
         CASE(torn_files),
         CASE(zeros_of_a_power_cut),
         CASE(what_cannot_be_gone_on_with),
+        CASE(frames_of_nonsense),
+        CASE(a_name_is_given_back),
+        CASE(what_is_no_file),
         CASE(only_one_writes_it),
     };
     return cmocka_run_group_tests_name("dump_write", tests, NULL, NULL);
