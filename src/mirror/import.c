@@ -23,6 +23,8 @@ struct run {
     enum verdict read_verdict, write_verdict;
     struct err read_err, write_err;
     char wanted_sum[SHA256_HEX];
+    char holder[200]; /* this process, in the table; given back at the end if it was taken */
+    bool taken;
     int64_t refused; /* by the database: the reader took them for items */
     const char *phase;
     atomic_bool over;
@@ -237,8 +239,11 @@ static enum verdict open_dump(struct run *r, struct err *e) {
     enum verdict v = V_NOT_FOUND;
     if (file && o->check_sum)
         v = checksum_of(o->path, r->wanted_sum, e);
-    if (v == V_INVALID)
-        return err_wrap(e, V_INVALID, "--no-checksum ignores it");
+    if (v == V_INVALID) {
+        const struct err why = *e;
+        return err_set(e, V_INVALID, "checksum", why.code,
+                       "%.400s; --no-checksum imports without one", why.msg);
+    }
     if (v == V_NOT_FOUND)
         *r->wanted_sum = '\0';
     const struct dump_read_options options = {
@@ -276,7 +281,15 @@ static void name_source(const char *path, char *out, size_t size) {
 static enum verdict find_place(struct run *r, struct err *e) {
     struct import_state *from = &r->ret->from;
     const char *print = r->reader.fingerprint;
-    enum verdict v = V_NOT_FOUND;
+    char source[200];
+    enum verdict v;
+    name_source(r->o->path, source, sizeof source);
+    process_identity(r->holder, sizeof r->holder);
+    BEARING(r, v, e, store_import_take(r->o->store, print, source, r->holder, e));
+    if (v != V_OK)
+        return v;
+    r->taken = true;
+    v = V_NOT_FOUND;
     if (!r->o->restart)
         BEARING(r, v, e, store_import_find(r->o->store, print, from, e));
     if (v == V_OK && !from->finished && from->bytes > 0) {
@@ -289,8 +302,6 @@ static enum verdict find_place(struct run *r, struct err *e) {
     if (v != V_OK && v != V_NOT_FOUND)
         return v;
     *from = (struct import_state){0};
-    char source[200];
-    name_source(r->o->path, source, sizeof source);
     BEARING(r, v, e, store_import_begin(r->o->store, print, source, e));
     return v;
 }
@@ -334,6 +345,14 @@ static enum verdict work(struct run *r, struct err *e) {
     return v == V_OK ? finish(r, e) : v;
 }
 
+static void give_back(struct run *r) {
+    struct err ignored;
+    if (r->taken &&
+        store_import_give_back(r->o->store, r->reader.fingerprint, r->holder, &ignored) != V_OK) {
+        /* our end will be seen, or our silence */
+    }
+}
+
 enum verdict import_run(const struct import_options *o, struct import_result *ret, struct err *e) {
     *ret = (struct import_result){0};
     int64_t begin = clock_mono(o->clock);
@@ -357,6 +376,7 @@ enum verdict import_run(const struct import_options *o, struct import_result *re
         free_boxes(&r);
         v = V_OK;
     }
+    give_back(&r);
     dump_close(r.reader.dump);
     ret->duration_ms = clock_mono(o->clock) - begin;
     return v;

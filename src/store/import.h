@@ -17,6 +17,14 @@ struct import_state {
 /* V_NOT_FOUND: no import of such a dump was begun. */
 MUST_CHECK enum verdict store_import_find(struct store *s, const char *fingerprint,
                                           struct import_state *ret, struct err *e);
+/* Makes `holder` (see process_identity()) the one that imports this dump. CONFLICT: another process
+ * does, which lives, or is on another host and was heard of a minute ago. */
+MUST_CHECK enum verdict store_import_take(struct store *s, const char *fingerprint,
+                                          const char *source, const char *holder, struct err *e);
+/* Others may import it from now on. */
+MUST_CHECK enum verdict store_import_give_back(struct store *s, const char *fingerprint,
+                                               const char *holder, struct err *e);
+
 /* At the beginning of the dump, whatever was there before. */
 MUST_CHECK enum verdict store_import_begin(struct store *s, const char *fingerprint,
                                            const char *source, struct err *e);

@@ -2,6 +2,7 @@
  * items, what a fetch stored is safe, threads come together in any order. */
 #include "fixture.h"
 
+#include "base/thread.h"
 #include "store/export.h"
 #include "store/import.h"
 
@@ -212,6 +213,40 @@ static void two_imports_of_one_dump_do_not_mix(void **state) {
     batch_free(b);
 }
 
+static void a_dump_has_one_importer(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    char me[200];
+    process_identity(me, sizeof me);
+    assert_ok(store_import_take(f->s, DUMP, "a", "elsewhere:1:2:x", &e));
+    assert_int_equal(store_import_take(f->s, DUMP, "a", me, &e), V_CONFLICT);
+    assert_non_null(strstr(e.msg, "elsewhere:1:2:x"));
+    assert_ok(store_import_take(f->s, DUMP, "a", "elsewhere:1:2:x", &e)); /* itself */
+    assert_ok(store_import_take(f->s, "dump-2", "a", me, &e));            /* another dump */
+    assert_ok(store_import_give_back(f->s, DUMP, me, &e));                /* not its own */
+    assert_int_equal(store_import_take(f->s, DUMP, "a", me, &e), V_CONFLICT);
+    assert_ok(store_import_give_back(f->s, DUMP, "elsewhere:1:2:x", &e));
+    assert_ok(store_import_take(f->s, DUMP, "a", me, &e));
+}
+
+static void a_silent_importer_is_replaced(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    struct import_state at;
+    assert_ok(store_import_take(f->s, DUMP, "a", "elsewhere:1:2:x", &e));
+    begin(f);
+    IMPORT(f, 1, "{'id':1,'type':'story'}");
+    fix_advance(f, 50000);
+    assert_int_equal(store_import_take(f->s, DUMP, "a", "here:1:2:x", &e), V_CONFLICT);
+    IMPORT(f, 1, "{'id':2,'type':'story'}"); /* a sign of life */
+    fix_advance(f, 50000);
+    assert_int_equal(store_import_take(f->s, DUMP, "a", "here:1:2:x", &e), V_CONFLICT);
+    fix_advance(f, 11000);
+    assert_ok(store_import_take(f->s, DUMP, "a", "here:1:2:x", &e));
+    assert_ok(store_import_find(f->s, DUMP, &at, &e));
+    assert_int_equal(at.bytes, 20); /* the place stays */
+}
+
 /* Out again --------------------------------------------------------------------------------- */
 
 static const char *page_text(struct fix *f, int64_t after, int64_t last, size_t max) {
@@ -294,6 +329,8 @@ int import_tests(void) {
         CASE(makes_no_segments),
         CASE(the_place_moves_with_the_items),
         CASE(two_imports_of_one_dump_do_not_mix),
+        CASE(a_dump_has_one_importer),
+        CASE(a_silent_importer_is_replaced),
         CASE(pages_give_back_what_came),
         CASE(kids_keep_their_order),
         CASE(bounds_of_what_is_there),

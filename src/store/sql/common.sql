@@ -264,6 +264,21 @@ SELECT bytes, mark, lines, items, missing, skipped, broken,
        CASE WHEN finished_at IS NULL THEN 0 ELSE 1 END
 FROM imports WHERE fingerprint = $1;
 
+-- name: import_reserve
+INSERT INTO imports (fingerprint, source, started_at, updated_at)
+VALUES ($1, $2, tain_now_ms(), tain_now_ms()) ON CONFLICT (fingerprint) DO NOTHING;
+
+-- name: import_holder
+SELECT holder, tain_now_ms() - updated_at FROM imports WHERE fingerprint = $1;
+
+-- name: import_take
+-- $3 is who was seen to hold it: of two that come at the same time one finds somebody else.
+UPDATE imports SET holder = $2, updated_at = tain_now_ms()
+WHERE fingerprint = $1 AND COALESCE(holder, '') = $3 RETURNING 1;
+
+-- name: import_give_back
+UPDATE imports SET holder = NULL WHERE fingerprint = $1 AND holder = $2;
+
 -- name: import_begin
 INSERT INTO imports (fingerprint, source, started_at, updated_at)
 VALUES ($1, $2, tain_now_ms(), tain_now_ms())
