@@ -2,6 +2,7 @@
 
 #include "base/fault.h"
 #include "cli/options.h"
+#include "cli/standard.h"
 #include "cli/suggest.h"
 
 #include <curl/curl.h>
@@ -102,6 +103,7 @@ int cli_run(int argc, char **argv, FILE *out, FILE *complaints) {
 }
 
 int cli_main(int argc, char **argv) {
+    standard_guard();
     int code = cli_run(argc, argv, stdout, stderr);
     /* A full disk behind a redirected standard output must not look like success. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_DONE) {

@@ -5,9 +5,11 @@
 #include "cli/dump_report.h"
 #include "cli/format.h"
 #include "cli/options.h"
+#include "cli/standard.h"
 
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { COMPRESS_AUTO, COMPRESS_NONE, COMPRESS_ZSTD }; /* the choices of --compress */
 
@@ -94,6 +96,11 @@ static int run(struct settings *s, struct store *store, const struct stop_token 
 
 /* What only makes sense with a file of its own. */
 static bool usage_is_wrong(const struct settings *s) {
+    if (to_stdout(s) && standard_was_closed(STDOUT_FILENO)) {
+        fprintf(stderr,
+                "tain export: standard output is closed; name a FILE, or give it a reader\n");
+        return true;
+    }
     const char *option = s->json ? "--json" : s->resume ? "--resume" : NULL;
     if (!option || !to_stdout(s))
         return false;

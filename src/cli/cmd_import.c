@@ -6,6 +6,7 @@
 #include "cli/format.h"
 #include "cli/options.h"
 #include "cli/shapes.h"
+#include "cli/standard.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -61,10 +62,12 @@ static void report(struct settings *s, const struct import_result *r, const stru
     CLEANUP(strbuf_release) struct strbuf again;
     strbuf_init(&again, 8192);
     make_resume_command(s, &again);
+    bool goes_on =
+        r->end == IMPORT_STOPPED || (r->end == IMPORT_FAILED && r->checksum != CHECKSUM_BAD);
     const struct dump_report about = {
         .file = file_of(s),
         .trouble = r->end == IMPORT_FAILED ? e->msg : NULL,
-        .resume = r->end == IMPORT_STOPPED ? again.p : NULL,
+        .resume = goes_on ? again.p : NULL,
     };
     if (s->json)
         import_print_json(stdout, r, &about);
@@ -129,6 +132,10 @@ int cmd_import(struct settings *s) {
     int64_t as_of;
     if (!read_as_of(s, &as_of))
         return EXIT_USAGE;
+    if (strcmp(file_of(s), "-") == 0 && standard_was_closed(STDIN_FILENO)) {
+        fprintf(stderr, "tain import: standard input is closed; name a FILE, or give it a dump\n");
+        return EXIT_USAGE;
+    }
     if (strcmp(file_of(s), "-") != 0 && access(file_of(s), R_OK) != 0) {
         fprintf(stderr, "tain import: %s: %s\n", file_of(s), strerror(errno));
         return EXIT_FAILED; /* before an archive is made for nothing */

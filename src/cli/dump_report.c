@@ -25,13 +25,14 @@ static void print_head(FILE *out, const char *command, bool ended, int64_t n, in
     fprintf(out, "%s: %s", command, about->trouble ? "failed" : ended ? "finished" : "stopped");
     if (about->trouble)
         fprintf(out, " (%s)", about->trouble);
-    fprintf(out, " after %s, %s items, %s\n", format_duration(time, ms), format_count(count, n),
-            format_rate(rate, rate_of(n, ms)));
+    fprintf(out, " after %s, %s item%s, %s\n", format_duration(time, ms), format_count(count, n),
+            n == 1 ? "" : "s", format_rate(rate, rate_of(n, ms)));
 }
 
 static void print_hint(FILE *out, const struct dump_report *about) {
     if (about->resume)
-        fprintf(out, "Nothing that was stored is lost. To go on: %s\n", about->resume);
+        fprintf(out, "Nothing that was stored is lost. %s: %s\n",
+                about->trouble ? "When that is mended, go on with" : "To go on", about->resume);
 }
 
 static void print_broken(FILE *out, const struct import_result *r) {

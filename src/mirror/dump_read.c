@@ -36,6 +36,8 @@ struct dump_reader {
     size_t at, scanned, n, cap;
     int64_t offset; /* of text[at] in the whole */
     bool text_end, dropping;
+    char head[DUMP_HEAD_MAX]; /* of the line that is being dropped */
+    size_t head_n;
 };
 
 /* Reads once, at most n bytes. *ret 0: the end. */
@@ -291,18 +293,33 @@ enum verdict dump_skip_to(struct dump_reader *r, int64_t text_bytes, int64_t mar
     return v;
 }
 
-/* A line that is too long is forgotten as it comes. */
+static void keep_head(struct dump_reader *r, size_t end) {
+    r->head_n = end - r->at < DUMP_HEAD_MAX ? end - r->at : DUMP_HEAD_MAX;
+    memcpy(r->head, r->text + r->at, r->head_n);
+}
+
+/* A line that is too long is forgotten as it comes, but for its beginning. */
 static void drop_long(struct dump_reader *r) {
+    if (!r->dropping)
+        keep_head(r, r->n);
     r->dropping = true;
     consume(r, r->n);
 }
 
+/* Some editors put a mark in front of UTF-8, which belongs to no line. */
+static struct str without_bom(const struct dump_reader *r, struct str text) {
+    bool bom = r->offset == 0 && str_starts(text, "\xEF\xBB\xBF");
+    return bom ? (struct str){text.p + 3, text.n - 3} : text;
+}
+
 static void give_line(struct dump_reader *r, size_t end, size_t next, struct dump_line *ret) {
-    *ret = (struct dump_line){.text = {r->text + r->at, end - r->at}, .too_long = r->dropping};
-    if (r->dropping || ret->text.n > DUMP_LINE_MAX) {
-        ret->text = STR("");
-        ret->too_long = true;
+    if (!r->dropping && end - r->at > DUMP_LINE_MAX) {
+        keep_head(r, end);
+        r->dropping = true;
     }
+    ret->too_long = r->dropping;
+    ret->text = r->dropping ? (struct str){r->head, r->head_n}
+                            : without_bom(r, (struct str){r->text + r->at, end - r->at});
     r->dropping = false;
     consume(r, next);
 }

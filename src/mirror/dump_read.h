@@ -8,6 +8,7 @@
 #include "mirror/digest.h"
 
 #define DUMP_LINE_MAX ((size_t)8 * 1024 * 1024)
+#define DUMP_HEAD_MAX 80
 
 struct dump_reader;
 
@@ -18,8 +19,8 @@ struct dump_read_options {
 };
 
 struct dump_line {
-    struct str text; /* without its newline; valid until the next call */
-    bool too_long;   /* over DUMP_LINE_MAX: read over, the text is empty */
+    struct str text; /* without its newline and the file's BOM; valid until the next call */
+    bool too_long;   /* over DUMP_LINE_MAX: read over, the text is its first DUMP_HEAD_MAX bytes */
 };
 
 /* Waits for the first bytes. V_INVALID: no such file, or not a form that is read here. */

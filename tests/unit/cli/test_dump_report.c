@@ -95,7 +95,8 @@ static void exports(void **state UNUSED) {
                         "export: failed (disk full) after 100ms, 1,990 items, 19,900/s\n"
                         "  ids 11 to 2,000\n  behind 10, which was there already\n"
                         "  bytes                123,456\n"
-                        "Nothing that was stored is lost. To go on: tain export f --resume\n");
+                        "Nothing that was stored is lost. When that is mended, go on with: tain "
+                        "export f --resume\n");
     free(text);
     PRINTED(text, export_print_json(out, &r, &about));
     assert_string_equal(text,
@@ -106,9 +107,19 @@ static void exports(void **state UNUSED) {
     free(text);
 }
 
+static void one_is_no_plural(void **state UNUSED) {
+    const struct export_result r = {
+        .first_id = 7, .last_id = 7, .items = 1, .bytes = 8, .duration_ms = 1000};
+    const struct dump_report about = {.file = "f"};
+    char *text;
+    PRINTED(text, export_print(out, &r, &about));
+    assert_non_null(strstr(text, "finished after 1s, 1 item, "));
+    free(text);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(import_in_words),
-                                       cmocka_unit_test(import_for_programs),
-                                       cmocka_unit_test(exports)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_is_no_plural), cmocka_unit_test(import_in_words),
+        cmocka_unit_test(import_for_programs), cmocka_unit_test(exports)};
     return cmocka_run_group_tests_name("dump_report", tests, NULL, NULL);
 }

@@ -10,12 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define BOM "\xEF\xBB\xBF" /* in front of the text it is no part of it */
+
 static void lines_of_every_shape(void **state) {
     static const struct {
         const char *text, *lines;
     } cases[] = {
-        {"", ""},       {"\n", "[]"},       {"a", "[a]"},
-        {"a\n", "[a]"}, {"a\nb", "[a][b]"}, {"a\r\n\n\nb\n", "[a\r][][][b]"},
+        {"", ""},           {"\n", "[]"},
+        {"a", "[a]"},       {"a\n", "[a]"},
+        {"a\nb", "[a][b]"}, {"a\r\n\n\nb\n", "[a\r][][][b]"},
+        {BOM, "[]"},        {BOM "a\n" BOM "b", "[a][" BOM "b]"},
     };
     struct place *p = *state;
     char packed[200];
@@ -47,6 +51,7 @@ static void a_line_without_end_is_read_over(void **state) {
     memcpy(text + n, "\nbetween\n", 9); /* exactly as long as it may be */
     n += 9;
     memset(text + n, 'y', 3 * DUMP_LINE_MAX);
+    memcpy(text + n, "{\"id\":77,", 9);
     n += 3 * DUMP_LINE_MAX;
     memcpy(text + n, "\nafter\n", 7);
     n += 7;
@@ -57,11 +62,14 @@ static void a_line_without_end_is_read_over(void **state) {
     static const struct {
         size_t length;
         bool too_long;
-    } wanted[] = {{6, false}, {DUMP_LINE_MAX, false}, {7, false}, {0, true}, {5, false}};
+    } wanted[] = {
+        {6, false}, {DUMP_LINE_MAX, false}, {7, false}, {DUMP_HEAD_MAX, true}, {5, false}};
     for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
         assert_ok(dump_next(r, &line, &e));
         assert_int_equal(line.text.n, wanted[i].length);
         assert_int_equal(line.too_long, wanted[i].too_long);
+        if (line.too_long) /* what a person finds it by */
+            assert_memory_equal(line.text.p, "{\"id\":77,yy", 11);
     }
     assert_int_equal(dump_next(r, &line, &e), V_NOT_FOUND);
     assert_int_equal(dump_text_bytes(r), n);
