@@ -68,6 +68,22 @@ def read_migrations(paths):
     return [(v, found[v]) for v in sorted(found)]
 
 
+def indexes_of(migrations, kind):
+    """What a database that went through all of them has; PostgreSQL names those of its keys and
+    constraints too."""
+    found = []
+    for _, m in migrations:
+        text = re.sub(r"--[^\n]*", "", m[kind])
+        found += re.findall(r"CREATE (?:UNIQUE )?INDEX (\w+)", text)
+        if kind == "pg":
+            found += re.findall(r"CONSTRAINT (\w+)\s+(?:EXCLUDE|UNIQUE)", text)
+            found += [f"{table}_pkey" for table, body in
+                      re.findall(r"CREATE TABLE (\w+) \((.*?)\n\);", text, re.S)
+                      if "PRIMARY KEY" in body]
+        found = [name for name in found if name not in re.findall(r"DROP INDEX (\w+)", text)]
+    return found
+
+
 def main():
     out_h, out_c, common_path, sqlite_path, pg_path, *migration_paths = sys.argv[1:]
     common, sqlite, pg = (read_statements(p) for p in (common_path, sqlite_path, pg_path))
@@ -84,6 +100,8 @@ def main():
         h.write("    SQL_N\n};\n\nextern const struct db_catalog sql_catalog;\n")
         h.write("extern const struct migration sql_migrations[];\n")
         h.write("extern const size_t sql_n_migrations;\n")
+        h.write("/* By enum db_kind: the indexes that the migrations make, up to a NULL. */\n")
+        h.write("extern const char *const *const sql_indexes[2];\n")
     with open(out_c, "w", encoding="utf-8") as c:
         c.write(f'/* Made by tools/sql2c.py from store/sql. */\n#include "{header}"\n\n')
         c.write("static const char *const names[] = {\n")
@@ -102,6 +120,10 @@ def main():
             texts = f'{c_string(m["sqlite"])},\n{c_string(m["pg"])}'
             c.write(f'    {{{version}, "{m["name"]}", {{\n{texts}}}}},\n')
         c.write(f"}};\nconst size_t sql_n_migrations = {len(migrations)};\n")
+        for kind in ("sqlite", "pg"):
+            names = "".join(f'    "{n}",\n' for n in indexes_of(migrations, kind))
+            c.write(f"\nstatic const char *const {kind}_indexes[] = {{\n{names}    NULL,\n}};\n")
+        c.write("\nconst char *const *const sql_indexes[2] = {sqlite_indexes, pg_indexes};\n")
 
 
 main()

@@ -36,9 +36,31 @@ static int64_t file_size(const char *uri) {
     return (int64_t)st.st_size;
 }
 
-static bool check_schema(struct checkup *c, const struct store_health *h) {
+/* The version is only a number; whether what it promises is there is another question. */
+static void check_content(struct checkup *c, struct store *store, int version) {
+    struct schema_damage d;
+    struct err e = {0};
+    if (store_check_schema(store, &d, &e) != V_OK) {
+        check_add(c, CHECK_FAIL, "schema", "%s", e.msg);
+        return;
+    }
+    if (d.n == 0) {
+        check_add(c, CHECK_OK, "schema", "version %d, nothing of it is missing", version);
+        return;
+    }
+    CLEANUP(strbuf_release) struct strbuf what;
+    strbuf_init(&what, 1024);
+    for (size_t i = 0; i < d.n && i < DAMAGES_MAX; i++)
+        strbuf_addf(&what, "%s%s", i ? ", " : "", d.what[i]);
+    if (d.n > DAMAGES_MAX)
+        strbuf_addf(&what, " and %zu more", d.n - DAMAGES_MAX);
+    check_advise(check_add(c, CHECK_FAIL, "schema", "version %d, damaged: %s", version, what.p),
+                 "restore a copy, or make a new archive and import an export of this one");
+}
+
+static bool check_schema(struct checkup *c, struct store *store, const struct store_health *h) {
     if (h->schema == h->schema_wanted)
-        check_add(c, CHECK_OK, "schema", "version %d", h->schema);
+        check_content(c, store, h->schema);
     else if (h->schema == 0)
         check_advise(check_add(c, CHECK_WARN, "schema", "there is no archive in this database yet"),
                      "'tain catchup' makes one");
@@ -83,7 +105,7 @@ static void check_open(struct checkup *c, struct store *store) {
         return;
     }
     check_add(c, CHECK_OK, "database", "%s answers", h.version);
-    if (!check_schema(c, &h))
+    if (!check_schema(c, store, &h))
         return;
     check_inside(c, store);
     if (store_is_shared(store) && store_now(store, &now, &e) == V_OK)

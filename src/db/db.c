@@ -92,6 +92,10 @@ enum verdict db_each(struct db *db, int stmt, const struct db_col *cols, size_t 
     return v == V_OK || v == V_STOPPED ? v : err_wrap(e, v, "%s", db->catalog->names[stmt]);
 }
 
+enum verdict db_check(struct db *db, int stmt, struct err *e) {
+    return db->driver->check(db, stmt, e);
+}
+
 int64_t db_changes(const struct db *db) {
     return db->changes;
 }

@@ -77,6 +77,9 @@ MUST_CHECK enum verdict db_run_int(struct db *db, int stmt, const struct db_val 
                                    int64_t *ret, struct err *e);
 MUST_CHECK enum verdict db_each(struct db *db, int stmt, const struct db_col *cols, size_t n_cols,
                                 size_t n_rows, db_row_fn *fn, void *ctx, struct err *e);
+/* Whether the database understands the statement: its tables and columns are there. Nothing is run.
+ */
+MUST_CHECK enum verdict db_check(struct db *db, int stmt, struct err *e);
 /* Rows touched by the last db_run or db_each. */
 int64_t db_changes(const struct db *db);
 

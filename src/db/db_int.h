@@ -13,6 +13,7 @@ struct db_driver {
                         void *ctx, struct err *e);
     enum verdict (*each)(struct db *db, int stmt, const struct db_col *cols, size_t n_cols,
                          size_t n_rows, db_row_fn *fn, void *ctx, struct err *e);
+    enum verdict (*check)(struct db *db, int stmt, struct err *e);
     enum verdict (*recover)(struct db *db, struct err *e);
     int64_t (*row_int)(const struct db_row *row, int col);
     struct str (*row_text)(const struct db_row *row, int col);

@@ -82,6 +82,16 @@ static enum verdict prepare(struct pg_db *p, int stmt, const Oid *types, size_t 
     return V_OK;
 }
 
+/* Without the types that a call would name: the text says enough, and has no name to collide. */
+static enum verdict pg_check(struct db *db, int stmt, struct err *e) {
+    struct pg_db *p = self_of(db);
+    PGresult *r = PQprepare(p->conn, "", db->catalog->sql[DB_POSTGRES][stmt], 0, NULL);
+    if (!succeeded(r))
+        return failed(p, r, e);
+    PQclear(r);
+    return V_OK;
+}
+
 static enum verdict take_rows(struct pg_db *p, PGresult *r, db_row_fn *fn, void *ctx,
                               struct err *e) {
     if (!succeeded(r))
@@ -229,6 +239,7 @@ static const struct db_driver driver = {
     .ask_int = pg_ask_int,
     .run = pg_run,
     .each = pg_each,
+    .check = pg_check,
     .recover = pg_recover,
     .row_int = pg_row_int,
     .row_text = pg_row_text,

@@ -67,6 +67,11 @@ static enum verdict prepare(struct sqlite_db *s, int stmt, sqlite3_stmt **ret, s
     return V_OK;
 }
 
+static enum verdict sqlite_check(struct db *db, int stmt, struct err *e) {
+    sqlite3_stmt *st;
+    return prepare(self_of(db), stmt, &st, e);
+}
+
 static int bind_int(sqlite3_stmt *st, int at, int64_t v) {
     return v == DB_NULL ? sqlite3_bind_null(st, at) : sqlite3_bind_int64(st, at, v);
 }
@@ -156,6 +161,7 @@ static const struct db_driver driver = {
     .ask_int = sqlite_ask_int,
     .run = sqlite_run,
     .each = sqlite_each,
+    .check = sqlite_check,
     .recover = sqlite_recover,
     .row_int = sqlite_row_int,
     .row_text = sqlite_row_text,

@@ -2,6 +2,7 @@
 
 #include "store/store_int.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct first_text {
@@ -32,6 +33,59 @@ enum verdict store_health(struct store *s, struct store_health *ret, struct err 
     *ret = (struct store_health){.schema_wanted = (int)sql_n_migrations};
     enum verdict v = ask_text(s, SQL_HEALTH_VERSION, ret->version, e);
     return v == V_OK ? db_schema_version(s->db, &ret->schema, e) : v;
+}
+
+static void note_damage(struct schema_damage *d, const char *what) {
+    for (size_t i = 0; i < d->n && i < DAMAGES_MAX; i++)
+        if (strncmp(d->what[i], what, HEALTH_TEXT_MAX - 1) == 0)
+            return;
+    if (d->n < DAMAGES_MAX)
+        snprintf(d->what[d->n], HEALTH_TEXT_MAX, "%s", what);
+    d->n++;
+}
+
+static enum verdict check_statements(struct store *s, struct schema_damage *d, struct err *e) {
+    for (int i = 0; i < SQL_N; i++) {
+        enum verdict v = db_check(s->db, i, e);
+        if (v == V_RETRY)
+            return v; /* the connection, not the statement */
+        if (v == V_OK)
+            continue;
+        d->n_broken++;
+        note_damage(d, e->msg);
+    }
+    return V_OK;
+}
+
+struct index_search {
+    const char *const *names;
+    uint64_t seen; /* a bit for each */
+};
+
+static enum verdict tick_off(void *ctx, const struct db_row *row) {
+    struct index_search *search = ctx;
+    for (size_t i = 0; search->names[i]; i++)
+        if (str_eqc(db_row_text(row, 0), search->names[i]))
+            search->seen |= UINT64_C(1) << i;
+    return V_OK;
+}
+
+static enum verdict check_indexes(struct store *s, struct schema_damage *d, struct err *e) {
+    struct index_search search = {.names = sql_indexes[db_kind(s->db)]};
+    enum verdict v = db_run(s->db, SQL_HEALTH_INDEXES, DB_NO_VALS, tick_off, &search, e);
+    for (size_t i = 0; v == V_OK && search.names[i]; i++) {
+        char what[HEALTH_TEXT_MAX];
+        snprintf(what, sizeof what, "no such index: %s", search.names[i]);
+        if (!(search.seen & UINT64_C(1) << i))
+            note_damage(d, what);
+    }
+    return v;
+}
+
+enum verdict store_check_schema(struct store *s, struct schema_damage *ret, struct err *e) {
+    *ret = (struct schema_damage){0};
+    enum verdict v = check_statements(s, ret, e);
+    return v == V_OK ? check_indexes(s, ret, e) : v;
 }
 
 enum verdict store_try_write(struct store *s, struct err *e) {

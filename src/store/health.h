@@ -13,6 +13,19 @@ struct store_health {
 };
 MUST_CHECK enum verdict store_health(struct store *s, struct store_health *ret, struct err *e);
 
+#define DAMAGES_MAX 3
+/* What of the schema is not there though its version says so: in the database's words, each kind
+ * once. */
+struct schema_damage {
+    size_t n;                                /* different ones */
+    size_t n_broken;                         /* statements of ours that cannot be run */
+    char what[DAMAGES_MAX][HEALTH_TEXT_MAX]; /* the first of them */
+};
+/* Every statement that this program knows is prepared, and every index of the migrations looked
+ * for. */
+MUST_CHECK enum verdict store_check_schema(struct store *s, struct schema_damage *ret,
+                                           struct err *e);
+
 /* Writes and takes it back. */
 MUST_CHECK enum verdict store_try_write(struct store *s, struct err *e);
 

@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include "db/db_int.h"
+#include "store/health.h"
 
 #include <libpq-fe.h>
 #include <pthread.h>
@@ -10,43 +11,57 @@
 #include <string.h>
 #include <unistd.h>
 
-static void lite_prepares(const char *path, int stmt) {
-    sqlite3 *db;
-    sqlite3_stmt *st = NULL;
-    const char *tail = "";
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    sqlite3_create_function(db, "tain_now_ms", 0, SQLITE_UTF8, NULL,
-                            (void (*)(sqlite3_context *, int, sqlite3_value **))abort, NULL, NULL);
-    int rc = sqlite3_prepare_v2(db, sql_catalog.sql[DB_SQLITE][stmt], -1, &st, &tail);
-    if (rc != SQLITE_OK || *tail)
-        fail_msg("%s: %s %s", sql_catalog.names[stmt], sqlite3_errmsg(db), tail);
-    sqlite3_finalize(st);
-    sqlite3_close(db);
-}
-
 static void every_statement_prepares(void **state) {
     struct fix *f = *state;
+    struct err e;
     assert_true(sql_catalog.n == SQL_N && SQL_N > 40);
-    if (fix_kind == DB_SQLITE) {
-        for (int i = 0; i < sql_catalog.n; i++)
-            lite_prepares(f->uri + strlen("sqlite:"), i);
-        return;
-    }
-    PGconn *pg = PQconnectdb(f->uri);
-    char sql[120];
-    snprintf(sql, sizeof sql, "SET search_path TO \"%s\"", f->schema);
-    PQclear(PQexec(pg, sql));
-    for (int i = 0; i < sql_catalog.n; i++) {
-        /* the driver names the types; here only where the text does not say enough by itself */
-        static const Oid types[] = {0, 20, 20};
-        bool vague = i == SQL_PROVIDER_RESERVE;
-        PGresult *r = PQprepare(pg, sql_catalog.names[i], sql_catalog.sql[DB_POSTGRES][i],
-                                vague ? 3 : 0, vague ? types : NULL);
-        if (PQresultStatus(r) != PGRES_COMMAND_OK)
-            fail_msg("%s: %s", sql_catalog.names[i], PQerrorMessage(pg));
-        PQclear(r);
-    }
-    PQfinish(pg);
+    for (int i = 0; i < sql_catalog.n; i++)
+        if (db_check(f->s->db, i, &e) != V_OK)
+            fail_msg("%s: %s", sql_catalog.names[i], e.msg);
+}
+
+static void nothing_is_missing(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    struct schema_damage d;
+    size_t n = 0;
+    while (sql_indexes[fix_kind][n])
+        n++;
+    assert_in_range(n, 5, 60); /* a bit for each of them */
+    assert_ok(store_check_schema(f->s, &d, &e));
+    if (d.n)
+        fail_msg("%zu damages, the first is: %s", d.n, d.what[0]);
+}
+
+/* Each in an archive of its own: what was taken away is named. */
+static void check_loss(struct fix *f, const char *sql, const char *words, bool breaks) {
+    struct err e;
+    struct schema_damage d;
+    x(f, "%s", sql);
+    assert_ok(store_check_schema(fix_open(f), &d, &e));
+    assert_in_range(d.n, 1, breaks ? DAMAGES_MAX : 1); /* it is told in a few different words */
+    if (!strstr(d.what[0], words))
+        fail_msg("'%s' is not in: %s", words, d.what[0]);
+    assert_int_equal(d.n_broken > 0, breaks);
+}
+
+static void a_lost_table(void **state) {
+    check_loss(*state, "DROP TABLE kids", "kids", true);
+}
+
+static void a_lost_column(void **state) {
+    check_loss(*state, "ALTER TABLE imports DROP COLUMN mark", "mark", true);
+}
+
+static void a_lost_index(void **state) {
+    check_loss(*state, "DROP INDEX items_orphans", "no such index: items_orphans", false);
+}
+
+static void a_lost_constraint(void **state) {
+    if (fix_kind == DB_POSTGRES) /* SQLite cannot drop one */
+        check_loss(*state,
+                   "ALTER TABLE ingest_segments DROP CONSTRAINT mirror_segments_never_overlap",
+                   "mirror_segments_never_overlap", false);
 }
 
 static void twice_is_nothing(void **state) {
@@ -184,6 +199,11 @@ static void a_failing_migration_leaves_nothing(void **state) {
 int migrate_tests(void) {
     const struct CMUnitTest tests[] = {
         CASE(every_statement_prepares),
+        CASE(nothing_is_missing),
+        CASE(a_lost_table),
+        CASE(a_lost_column),
+        CASE(a_lost_index),
+        CASE(a_lost_constraint),
         CASE(twice_is_nothing),
         BARE_CASE(first_report_counts_from_nothing),
         BARE_CASE(many_at_once),

@@ -85,6 +85,22 @@ class Healthy(Doctor):
         checks = self.checks('--db', archive.uri, '--upstream', demo.url, code=EXIT_FAILED)
         self.assertEqual(checks['schema'][0][0::2], ('fail', 'use a newer tain'))
 
+    def test_a_schema_with_holes(self):
+        demo = self.demo()
+        for loss, words in (('DROP TABLE kids', 'kids'),
+                            ('ALTER TABLE items DROP COLUMN title', 'title'),
+                            ('DROP INDEX item_revisions_item', 'item_revisions_item')):
+            with self.subTest(loss):
+                archive = self.archive()
+                self.run_tain('migrate', '--db', archive.uri)
+                archive.execute(loss)
+                checks = self.checks('--db', archive.uri, '--upstream', demo.url,
+                                     code=EXIT_FAILED)
+                (level, text, advice), = checks['schema']
+                self.assertEqual(level, 'fail')
+                self.assertRegex(text, f'damaged: .*{words}')
+                self.assertIn('restore a copy', advice)
+
     def test_nothing_is_changed(self):
         demo, archive = self.demo(), self.archive()
         self.catchup(archive, demo, '--end-id', 50)

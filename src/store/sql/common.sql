@@ -317,7 +317,7 @@ INSERT INTO providers (name) VALUES ($1) ON CONFLICT (name) DO NOTHING;
 -- name: provider_reserve
 -- GCRA: $2 turns, $3 microseconds apart. Answers the new tat and the database's time. A tat more
 -- than a minute and a hundred such leases ahead is a wrong clock, not a queue.
-UPDATE providers SET tat_us = $2 * $3 + CASE
+UPDATE providers SET tat_us = CAST($2 AS BIGINT) * $3 + CASE
     WHEN tat_us BETWEEN tain_now_ms() * 1000
                     AND (tain_now_ms() + 60000) * 1000 + 100 * $2 * $3 THEN tat_us
     ELSE tain_now_ms() * 1000 END

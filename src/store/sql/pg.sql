@@ -128,6 +128,10 @@ FROM pg_class c WHERE c.oid = 'items'::regclass;
 -- name: health_version
 SELECT 'PostgreSQL ' || current_setting('server_version');
 
+-- name: health_indexes
+SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = current_schema() AND c.relkind = 'i';
+
 -- name: health_check
 SELECT CASE
     WHEN pg_is_in_recovery() THEN 'the server is a standby, which cannot be written'

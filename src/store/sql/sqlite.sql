@@ -102,6 +102,9 @@ SELECT COUNT(*) FROM items;
 -- name: health_version
 SELECT 'SQLite ' || sqlite_version();
 
+-- name: health_indexes
+SELECT name FROM sqlite_master WHERE type = 'index';
+
 -- name: health_check
 SELECT quick_check FROM pragma_quick_check('ingest_segments');
 
