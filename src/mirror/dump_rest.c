@@ -10,6 +10,7 @@
 
 #define ZSTD_MAGIC "\x28\xB5\x2F\xFD"
 #define TAIL_MAX ((size_t)16 * 1024 * 1024) /* more than the longest line */
+#define TAIL_FIRST ((size_t)64 * 1024)
 
 static enum verdict id_of_last_line(const char *p, size_t n, int64_t *ret, struct err *e) {
     struct arena a;
@@ -36,24 +37,39 @@ static enum verdict rest_of_text(const char *p, size_t n, struct dump_rest *ret,
     return id_of_last_line(p, (size_t)ret->bytes, &ret->last_id, e);
 }
 
-/* The end of what a frame holds, at most TAIL_MAX of it. False: the frame is damaged. */
-static bool tail_of_frame(const char *frame, size_t n, char *tail, size_t *ret_n) {
+/* The end of a text that comes in pieces; grows with it, up to 2 * TAIL_MAX. */
+struct tail {
+    char *p;
+    size_t n, cap;
+};
+
+static void tail_make_room(struct tail *t) {
+    if (t->n < t->cap)
+        return;
+    if (t->cap < 2 * TAIL_MAX) {
+        t->cap = t->cap ? 2 * t->cap : TAIL_FIRST;
+        t->p = xrealloc(t->p, t->cap);
+    } else {
+        memmove(t->p, t->p + TAIL_MAX, TAIL_MAX);
+        t->n = TAIL_MAX;
+    }
+}
+
+/* The end of what a frame holds, at least TAIL_MAX of it or all. False: the frame is damaged. */
+static bool tail_of_frame(const char *frame, size_t n, struct tail *t) {
     ZSTD_DCtx *z = ZSTD_createDCtx();
     ZSTD_inBuffer in = {frame, n, 0};
-    size_t left = 1, have = 0;
+    size_t left = 1;
+    t->n = 0;
     while (left != 0) {
-        if (have == 2 * TAIL_MAX) {
-            memmove(tail, tail + TAIL_MAX, TAIL_MAX);
-            have = TAIL_MAX;
-        }
-        ZSTD_outBuffer out = {tail, 2 * TAIL_MAX, have};
+        tail_make_room(t);
+        ZSTD_outBuffer out = {t->p, t->cap, t->n};
         left = ZSTD_decompressStream(z, &out, &in);
-        if (ZSTD_isError(left) || (left && in.pos == in.size && out.pos == have))
+        if (ZSTD_isError(left) || (left && in.pos == in.size && out.pos == t->n))
             break;
-        have = out.pos;
+        t->n = out.pos;
     }
     ZSTD_freeDCtx(z);
-    *ret_n = have;
     return left == 0;
 }
 
@@ -80,19 +96,19 @@ static void find_frames(const char *p, size_t n, struct frames *f) {
 static enum verdict rest_of_frames(const char *p, size_t n, struct dump_rest *ret, struct err *e) {
     struct frames f = {0};
     find_frames(p, n, &f);
-    char *tail = xmalloc(2 * TAIL_MAX);
+    struct tail tail = {0};
     enum verdict v = V_OK;
     for (; f.n > 0; f.n--) {
-        size_t start = f.starts[f.n - 1], have = 0;
-        if (tail_of_frame(p + start, f.end - start, tail, &have) && have &&
-            tail[have - 1] == '\n') {
+        size_t start = f.starts[f.n - 1];
+        if (tail_of_frame(p + start, f.end - start, &tail) && tail.n &&
+            tail.p[tail.n - 1] == '\n') {
             ret->bytes = (int64_t)f.end;
-            v = id_of_last_line(tail, have, &ret->last_id, e);
+            v = id_of_last_line(tail.p, tail.n, &ret->last_id, e);
             break;
         }
         f.end = start;
     }
-    free(tail);
+    free(tail.p);
     free(f.starts);
     return v;
 }
