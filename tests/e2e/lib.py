@@ -244,13 +244,25 @@ class Sqlite:
         finally:
             connection.close()
 
+    def _copied(self, copy):
+        """False when a checkpoint moved pages from one file to the other meanwhile."""
+        before = os.stat(self.path).st_mtime_ns
+        shutil.copy(self.path, copy)
+        try:
+            shutil.copy(self.path + '-wal', copy + '-wal')
+        except FileNotFoundError:
+            pathlib.Path(copy + '-wal').unlink(missing_ok=True)
+        return os.stat(self.path).st_mtime_ns == before
+
     def snapshot(self):
         """All of it at one instant, from a copy: a look must not repair what a crash left."""
+        if not os.path.exists(self.path):
+            return None
         with tempfile.TemporaryDirectory(prefix='tain-look-') as folder:
-            for end in ('', '-wal'):
-                if os.path.exists(self.path + end):
-                    shutil.copy(self.path + end, os.path.join(folder, 'a.db' + end))
-            connection = sqlite3.connect(os.path.join(folder, 'a.db'))
+            copy = os.path.join(folder, 'a.db')
+            while not self._copied(copy):
+                pass
+            connection = sqlite3.connect(copy)
             try:
                 connection.execute('BEGIN')
                 if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = "
