@@ -5,6 +5,7 @@ Every process is started by a test and ended by its id; nothing waits for a fixe
 polls a condition up to a deadline.
 """
 
+import atexit
 import csv
 import functools
 import http.client
@@ -30,6 +31,7 @@ sys.path.insert(0, str(ROOT / 'tests' / 'support'))
 from postgres import Postgres, find_bin, free_port  # noqa: E402
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_UNRESOLVED = 0, 1, 2, 3
+PATIENCE = float(os.environ.get('TEST_PATIENCE', 1))  # deadlines are so many times longer
 YOUNG_SPAN = 20000  # a null within this distance of maxitem is not believed at once
 
 # A run in tests: no pace of its own, short waits, a report to read.
@@ -37,8 +39,12 @@ QUICK = ['--rps', '0', '--retry-initial-ms', '20', '--retry-max-ms', '200', '--r
          '20', '--progress', 'none', '--json']
 
 
+_ends = []  # a function for each process that was started: it is gone afterwards
+
+
 def wait_until(condition, seconds=20, what='the condition', every=0.01):
     """Polls until the condition answers something true, and answers that."""
+    seconds *= PATIENCE
     deadline = time.monotonic() + seconds
     while True:
         answer = condition()
@@ -64,6 +70,7 @@ class Demo:
     def __init__(self, *faults, maxitem=40000, seed=1, port=0):
         self.maxitem, self.seed = maxitem, seed
         self.process = self.connection = None
+        _ends.append(self.stop)
         self.start(*faults, port=port)
 
     def start(self, *faults, port=None):
@@ -237,13 +244,25 @@ class Sqlite:
         finally:
             connection.close()
 
+    def _copied(self, copy):
+        """False when a checkpoint moved pages from one file to the other meanwhile."""
+        before = os.stat(self.path).st_mtime_ns
+        shutil.copy(self.path, copy)
+        try:
+            shutil.copy(self.path + '-wal', copy + '-wal')
+        except FileNotFoundError:
+            pathlib.Path(copy + '-wal').unlink(missing_ok=True)
+        return os.stat(self.path).st_mtime_ns == before
+
     def snapshot(self):
         """All of it at one instant, from a copy: a look must not repair what a crash left."""
+        if not os.path.exists(self.path):
+            return None
         with tempfile.TemporaryDirectory(prefix='tain-look-') as folder:
-            for end in ('', '-wal'):
-                if os.path.exists(self.path + end):
-                    shutil.copy(self.path + end, os.path.join(folder, 'a.db' + end))
-            connection = sqlite3.connect(os.path.join(folder, 'a.db'))
+            copy = os.path.join(folder, 'a.db')
+            while not self._copied(copy):
+                pass
+            connection = sqlite3.connect(copy)
             try:
                 connection.execute('BEGIN')
                 if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = "
@@ -370,6 +389,7 @@ class Run:
                                         stdout=self.out, stderr=self.err, env=environment(env),
                                         cwd=cwd)
         self.pid = self.process.pid
+        _ends.append(self.kill)
 
     def running(self):
         return self.process.poll() is None
@@ -381,6 +401,7 @@ class Run:
         return self._read(self.err)
 
     def wait(self, seconds=60):
+        seconds *= PATIENCE
         try:
             code = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -537,7 +558,6 @@ def shared_postgres():
     if not find_bin():
         raise unittest.SkipTest('PostgreSQL is not installed')
     if not _server:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # or the server would stay
         _server = Postgres({'synchronous_commit': 'on'})  # a crash may lose nothing
         unittest.addModuleCleanup(_forget_server)
         _server.start()
@@ -546,5 +566,23 @@ def shared_postgres():
 
 def _forget_server():
     global _server
-    _server.remove()
+    if _server:
+        _server.remove()
     _server = None
+
+
+# A suite that is stopped --------------------------------------------------------------------------
+
+def _stop(*_):
+    raise KeyboardInterrupt  # the one exception that unittest does not take for a failed test
+
+
+@atexit.register
+def _end_everything():
+    """unittest runs no cleanup after ^C."""
+    for end in _ends:
+        end()
+    _forget_server()
+
+
+signal.signal(signal.SIGTERM, _stop)

@@ -243,7 +243,8 @@ class Waiting:
         self.assertEqual((status['frontier_id'], status['frontier_excluding_waiting'],
                           status['lag']), (min(waiting) - 1, 1000, 0))
         self.assertEqual(status['exceptions']['retry_wait'], len(waiting))
-        # before its time nothing is asked again
+        # before its time, which is far off however slow this test is, nothing is asked again
+        archive.execute('UPDATE ingest_exceptions SET next_retry_at = next_retry_at + 3600000')
         demo.reset_stats()
         self.catchup(archive, demo, code=EXIT_UNRESOLVED)
         self.assertEqual(demo.stats()['requests']['item'], 0)
@@ -255,14 +256,14 @@ class Waiting:
         archive = self.archive()
         self.assertTrue(all(demo.truth(1, 400).values()), 'this window should have no null')
         run = self.start_catchup(archive, demo, '--wait', '20s')
-        wait_until(lambda: archive.snapshot() and self.look(archive).exceptions, 10,
-                   'a waiting id')
-        result = run.wait(30)
+        wait_until(lambda: archive.snapshot() and self.look(archive).exceptions,
+                   what='a waiting id')
+        result = run.wait()
         self.assertEqual(result.code, 0, result)
         self.assert_complete(archive, demo, 1, 400)
         self.assertEqual(demo.stats()['max_per_id'], 2)
+        # the first rung: the second is longer than --wait
         self.assertGreater(result.report['duration_ms'], 4900)
-        self.assertLess(result.report['duration_ms'], 9000)
 
     def test_resumed_rung(self):
         demo = self.demo('id=50:null:times=2', maxitem=400)

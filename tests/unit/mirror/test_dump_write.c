@@ -91,31 +91,94 @@ static void an_interrupted_one_is_gone_on_with(void **state) {
     }
 }
 
-/* Cut anywhere, as a kill or a power cut leaves it: what is kept is whole, and goes on. */
-static void torn_files(void **state) {
-    struct place *p = *state;
-    char part[200], bytes[4000];
-    snprintf(part, sizeof part, "%s.part", p->path);
-    for (int compress = 0; compress < 2; compress++) {
-        char text[2000];
+/* A dump of ids 1 to LAST_ID in the parts that are kept or given up as a whole: a line of plain
+ * text, a frame of ten lines. */
+#define LAST_ID 60
+
+struct parts {
+    char bytes[8000];
+    size_t n, n_parts;
+    struct {
+        size_t end;
+        int last_id;
+    } part[LAST_ID];
+};
+
+static void parts_make(struct parts *ret, bool compress) {
+    *ret = (struct parts){0};
+    for (int id = 1; id <= LAST_ID;) {
+        char text[200];
         size_t n = 0;
-        for (int id = 1; id <= 60; id++)
+        for (int last = compress ? id + 9 : id; id <= last; id++)
             n += (size_t)sprintf(text + n, "{\"id\":%d}\n", id);
         if (compress)
-            n = pack(text, n, 90, bytes, sizeof bytes); /* ten lines of nine bytes at first */
+            ret->n += pack(text, n, n, ret->bytes + ret->n, sizeof ret->bytes - ret->n);
         else
-            memcpy(bytes, text, n);
-        for (size_t cut = 0; cut <= n; cut++) {
-            spit(part, bytes, cut);
+            ret->n += (size_t)sprintf(ret->bytes + ret->n, "%s", text);
+        ret->part[ret->n_parts].end = ret->n;
+        ret->part[ret->n_parts++].last_id = id - 1;
+    }
+}
+
+/* Cut anywhere, as a kill or a power cut leaves it: every whole part is kept, and nothing else. */
+static void what_is_kept_of_a_torn_dump(void **state) {
+    (void)state;
+    static struct parts d;
+    for (int compress = 0; compress < 2; compress++) {
+        parts_make(&d, compress);
+        size_t whole = 0; /* parts */
+        for (size_t cut = 0; cut <= d.n; cut++) {
+            struct err e;
+            struct dump_rest rest;
+            char *bytes = malloc(cut ? cut : 1); /* of this size, for the address sanitizer */
+            memcpy(bytes, d.bytes, cut);
+            assert_ok(dump_find_rest(bytes, cut, compress, &rest, &e));
+            free(bytes);
+            whole += d.part[whole].end == cut;
+            assert_int_equal(rest.bytes, whole ? d.part[whole - 1].end : 0);
+            assert_int_equal(rest.last_id, whole ? d.part[whole - 1].last_id : 0);
+        }
+        assert_int_equal(whole, d.n_parts);
+    }
+}
+
+/* At a few places only: every finished dump waits for the disk several times. */
+static void torn_files(void **state) {
+    struct place *p = *state;
+    static struct parts d;
+    char part[200];
+    snprintf(part, sizeof part, "%s.part", p->path);
+    for (int compress = 0; compress < 2; compress++) {
+        parts_make(&d, compress);
+        for (size_t eighths = 0; eighths <= 8; eighths++) {
+            spit(part, d.bytes, d.n * eighths / 8);
             struct dump_writer *w = create(p, compress, true);
             int last = (int)dump_last_id(w);
-            assert_in_range(last, 0, 60);
-            put_ids(w, last + 1, 61);
+            put_ids(w, last + 1, LAST_ID + 1);
             finish(p, w);
-            assert_ids(p, 1, 61);
+            assert_ids(p, 1, LAST_ID + 1);
             unlink(p->path);
         }
     }
+}
+
+/* The line begins before the 32 MiB at which the first half of what was decoded is forgotten. */
+static void the_last_line_of_a_long_frame(void **state) {
+    (void)state;
+    static const char before[] = "\n{\"id\":7,\"text\":\"", after[] = "\"}\n";
+    size_t n = (size_t)36 << 20, line = (size_t)7 << 20, cap = (size_t)1 << 20;
+    char *text = malloc(n), *packed = malloc(cap);
+    memset(text, 'x', n);
+    memcpy(text + n - line, before, strlen(before));
+    memcpy(text + n - strlen(after), after, strlen(after));
+    size_t m = pack(text, n, n, packed, cap);
+    struct err e;
+    struct dump_rest rest;
+    assert_ok(dump_find_rest(packed, m, true, &rest, &e));
+    assert_int_equal(rest.bytes, m);
+    assert_int_equal(rest.last_id, 7);
+    free(text);
+    free(packed);
 }
 
 static void zeros_of_a_power_cut(void **state) {
@@ -229,7 +292,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(a_name_comes_with_the_end),
         CASE(an_interrupted_one_is_gone_on_with),
+        cmocka_unit_test(what_is_kept_of_a_torn_dump),
         CASE(torn_files),
+        cmocka_unit_test(the_last_line_of_a_long_frame),
         CASE(zeros_of_a_power_cut),
         CASE(what_cannot_be_gone_on_with),
         CASE(frames_of_nonsense),
