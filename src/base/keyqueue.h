@@ -47,7 +47,8 @@ bool keyqueue_wait_room(struct keyqueue *q, int wait_ms);
 size_t keyqueue_take(struct keyqueue *q, struct key_ticket *out, size_t max, int wait_ms);
 /* The taker has finished with it. If it was named meanwhile it waits again. */
 void keyqueue_done(struct keyqueue *q, int64_t key);
-/* The taker could not finish: the ticket waits again at once, whatever the cap says. */
+/* The taker could not finish: the ticket is ready again at once, without a rest and whatever the
+ * cap says; joined with what was said of the key meanwhile. Also after the close. */
 void keyqueue_return(struct keyqueue *q, const struct key_ticket *t);
 
 /* No more offers and takes; wakes everyone. */
