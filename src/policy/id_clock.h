@@ -15,7 +15,8 @@ typedef enum verdict id_clock_sample(void *ctx, int64_t id, int64_t *ret_times, 
 
 /* The lowest id in lo .. hi that was given out at or after `instant` (unix seconds), give or take
  * the width of a sample, and rather too low than too high. lo when everything is younger, hi + 1
- * when everything is older; lo also when nothing is stored. */
+ * when everything is older; lo also when nothing is stored. An id that is not stored counts as the
+ * next one that is, and as young above the last. Asks about log2(hi - lo) times. */
 MUST_CHECK enum verdict id_clock_find(int64_t instant, int64_t lo, int64_t hi,
                                       id_clock_sample *sample, void *ctx, int64_t *ret,
                                       struct err *e);
