@@ -28,8 +28,8 @@ enum stream_phase {
 };
 
 struct stream_end {
-    enum net_class cls; /* NET_OK: the server closed in good order */
-    long status;
+    enum net_class cls;     /* NET_OK: the server closed in good order */
+    long status;            /* 0 when there was none */
     int64_t retry_after_ms; /* -1 when not said */
     char detail[200];       /* also when the content type was another */
 };
@@ -37,17 +37,22 @@ struct stream_end {
 MUST_CHECK enum verdict stream_new(const struct stream_options *o, struct stream_client **ret,
                                    struct err *e);
 void stream_free(struct stream_client *c); /* NULL is fine */
-/* Sends the GET with Accept: text/event-stream; what was under way is dropped. */
+/* Sends the GET with Accept: text/event-stream; what was under way is dropped. There is a time-out
+ * for connecting and none for what follows: the caller has a watchdog. V_INVALID: not a URL. */
 MUST_CHECK enum verdict stream_open(struct stream_client *c, const char *url, struct err *e);
 void stream_close(struct stream_client *c);
 
-/* Drives the transfer until bytes came, it ended, the deadline (clock_mono) passed or a wake-up;
- * calls on_bytes for each piece. While `hold` is set no byte is read from the network (they pile
- * up in the kernel, and the sender feels it); the step then only waits. */
+/* Drives the transfer until bytes came, its phase changed, the deadline (clock_mono) passed or a
+ * wake-up; with nothing under way it waits for the last two. Calls on_bytes for each piece, which
+ * must not call back. While `hold` is set no byte of the body is handed over, and once the stream
+ * is open none is read from the network (they pile up in the kernel, and the sender feels it); the
+ * step then only waits, and an end is seen when reading goes on. */
 typedef void stream_bytes_fn(void *ctx, struct str bytes);
 enum stream_phase stream_step(struct stream_client *c, int64_t deadline_mono, bool hold,
                               stream_bytes_fn *on_bytes, void *ctx);
+/* How it ended, when the phase says so. */
 const struct stream_end *stream_end(const struct stream_client *c);
+/* Ends the current step, or the next one. From any thread. */
 void stream_wakeup(struct stream_client *c);
 
 #endif
