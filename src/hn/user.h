@@ -18,7 +18,7 @@ struct user {
 };
 
 /* The same answers as for an item: ITEM_OK, ITEM_NULL, ITEM_GARBAGE, and the one for another id
- * when the name in the answer is not the one asked for. */
+ * when the name in the answer is not the one asked for. An absent name takes any. */
 enum item_shape user_parse(struct arena *a, struct str body, struct str name, struct user *ret);
 /* One JSON document, in the upstream's shape. */
 void user_write_json(const struct user *u, struct strbuf *out);
@@ -26,8 +26,8 @@ void user_write_json(const struct user *u, struct strbuf *out);
  * does not fit. */
 bool user_path(struct str name, char *out, size_t size);
 
-/* A list of ids: the body of topstories.json and its like. Entries that are no ids are left out.
- * False when it is no list. */
+/* A list of ids: the body of topstories.json and its like, as an array or as an object with numbers
+ * for keys. Entries that are no ids are left out. False when it is no list. */
 bool id_list_parse(struct arena *a, struct str body, const int64_t **ret, size_t *ret_n);
 
 #endif
