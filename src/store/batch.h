@@ -9,7 +9,7 @@
 struct batch_item {
     struct item item;
     int64_t fetched_at; /* database milliseconds at which its fetch started */
-    /* filled by store_apply_live() */
+    /* filled when it was written for the live stream, or for a gap in it */
     bool ret_inserted;
     int64_t ret_story; /* DB_NULL while unknown */
 };
@@ -47,7 +47,7 @@ struct batch_exception *batch_add_exception(struct batch *b);
 
 struct apply_stats {
     int64_t inserted, changed, unchanged, stale; /* their sum and `repeated`: the batch's items */
-    int64_t repeated; /* import: an id that comes again in the batch; the last one counts */
+    int64_t repeated; /* without a segment: an id that comes again in the batch; the last counts */
     int64_t revisions, kids;
     int64_t missing, waiting, dead; /* exceptions written, by state */
     int64_t resolved;               /* exceptions that turned out to be stored already */
