@@ -9,6 +9,8 @@
 #include "base/str.h"
 #include "net/classify.h"
 
+#include <stdatomic.h>
+
 #define CALL_PATH_MAX 480
 #define CALL_DETAIL_MAX 160
 
@@ -21,7 +23,13 @@ struct mailbox {
     struct queue queue;
     void (*wake)(void *arg);
     void *wake_arg;
+    atomic_int putting; /* threads that are just putting a letter in */
 };
+
+void mailbox_init(struct mailbox *m, size_t slots, void (*wake)(void *arg), void *wake_arg);
+/* Every letter must be back. Whoever put the last one in may still be about to wake the owner: this
+ * waits until it has. */
+void mailbox_release(struct mailbox *m);
 
 /* What is first in every letter that a mailbox may hold. */
 enum letter_kind { LETTER_CALL, LETTER_JOB };
@@ -38,7 +46,7 @@ struct call {
     long status;
     int64_t retry_after_ms; /* -1 when not said */
     int64_t started_db;     /* database milliseconds at which the fetch started */
-    struct strbuf body;     /* the call's own; kept from use to use */
+    struct strbuf body;     /* the asker's, with its maximum: more is NET_TOO_LARGE */
     char detail[CALL_DETAIL_MAX];
 
     struct call *next; /* the fetch service's */
@@ -52,10 +60,15 @@ struct calls {
 };
 /* False: the service has ended; the call stays the asker's. */
 bool calls_send(struct calls *c, struct call *call);
+/* Several with one wake-up. How many went out; the rest stays the asker's. */
+size_t calls_send_many(struct calls *c, struct call *const *calls, size_t n);
 
 /* From the mailbox's other side. */
 void mailbox_put(struct mailbox *m, void *letter);
+void mailbox_put_many(struct mailbox *m, void *const *letters, size_t n);
 /* Waits at most wait_ms. NULL: nothing came. */
 void *mailbox_take(struct mailbox *m, int wait_ms);
+/* Up to max; waits only for the first. */
+size_t mailbox_take_many(struct mailbox *m, void **out, size_t max, int wait_ms);
 
 #endif

@@ -35,6 +35,8 @@ struct chores *chores_new(const struct chores_options *o);
  * what was not fetched are written down. V_CONFLICT: the updater's lease went to another. V_FATAL:
  * it cannot go on. */
 MUST_CHECK enum verdict chores_step(struct chores *c, int wait_ms, struct err *e);
-void chores_free(struct chores *c);
+/* Waits until what it lent is back. What does not come within ten seconds may still be written to:
+ * it is then left where it is. */
+void chores_free(struct chores *c); /* NULL is fine */
 
 #endif

@@ -24,7 +24,9 @@ struct job {
     /* JOB_BATCH */
     struct batch *batch;
     struct apply_stats stats;
-    /* JOB_CLAIM: V_NOT_FOUND comes with the work that is left in the window */
+    /* JOB_CLAIM: of this lane or one before it. V_NOT_FOUND comes with the work that is left in
+     * the window */
+    enum lane last_lane;
     struct arena arena;
     struct claim claim;
     struct window_work work;

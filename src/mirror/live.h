@@ -47,7 +47,8 @@ struct live;
 MUST_CHECK enum verdict live_new(const struct live_options *o, struct live **ret, struct err *e);
 void live_free(struct live *l); /* every call and job of it must be back, or its receiver ended */
 /* Works until the deadline (clock_mono) at the latest. V_OK: go on. V_STOPPED: the token was raised
- * and everything it lent is back. V_FATAL: it cannot go on. */
+ * and everything it lent is back. What was named and has no room goes into the id queue beyond its
+ * cap then, so that must still be open. V_FATAL: it cannot go on, and everything is back, too. */
 MUST_CHECK enum verdict live_step(struct live *l, int64_t deadline, struct err *e);
 enum live_state live_state(const struct live *l);
 

@@ -70,8 +70,8 @@ struct metric m_leases_lost =
 static const char *const ways[] = {"queue", "segments"};
 static const char *const frame_kinds[] = {"changes",      "keep_alive", "cancel",
                                           "auth_revoked", "unknown",    "garbage"};
-static const char *const live_outcomes[] = {"stored", "recheck", "failed", "dead_letter",
-                                            "given_back"};
+static const char *const live_outcomes[] = {"stored", "missing",     "recheck",
+                                            "failed", "dead_letter", "given_back"};
 static const char *const roles[] = {"standby", "active"};
 static const double ages[] = {10,    60,     300,    1800,   3600,    7200,    21600,   43200,
                               86400, 172800, 259200, 604800, 1209600, 2592000, 31536000};

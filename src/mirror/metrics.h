@@ -46,7 +46,14 @@ extern struct metric m_role; /* gauge by role: standby, active */
 
 enum gap_way { GAP_QUEUE, GAP_SEGMENTS };
 /* What became of an id that the realtime queue gave out. */
-enum live_outcome { LIVE_STORED, LIVE_RECHECK, LIVE_FAILED, LIVE_DEAD, LIVE_GIVEN_BACK };
+enum live_outcome {
+    LIVE_STORED,
+    LIVE_MISSING,
+    LIVE_RECHECK,
+    LIVE_FAILED,
+    LIVE_DEAD,
+    LIVE_GIVEN_BACK
+};
 
 /* Of every mirror command, for rendering. */
 extern struct metric *const mirror_metrics[];

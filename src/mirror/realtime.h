@@ -10,6 +10,19 @@
 #include "mirror/jobs.h"
 #include "mirror/tidings.h"
 
+/* What a ticket's level says: how often the id came back from the dead letter queue, and how high
+ * it stands on the ladder of rechecks. Whoever puts an id from ingest_dlq_items into the queue sets
+ * it from the row's attempts and rung. */
+static inline uint32_t level_of(int rounds, int rung) {
+    return (uint32_t)rounds * 16 + (uint32_t)rung;
+}
+static inline int level_rounds(uint32_t level) {
+    return (int)(level / 16);
+}
+static inline int level_rung(uint32_t level) {
+    return (int)(level % 16);
+}
+
 struct realtime_options {
     const struct clock *clock;
     struct keyqueue *ids;
