@@ -22,22 +22,39 @@ void queue_release(struct queue *q) {
     *q = (struct queue){0};
 }
 
+/* A thread that is woken wants the lock: whoever wakes it has let go of it before. */
+static void wake(pthread_cond_t *waiters, size_t n) {
+    if (n == 1)
+        pthread_cond_signal(waiters);
+    else if (n > 1)
+        pthread_cond_broadcast(waiters);
+}
+
 /* With the lock held and room left. */
 static void put(struct queue *q, void *item) {
     q->slots[(q->head + q->n) % q->cap] = item;
     q->n++;
-    pthread_cond_signal(&q->not_empty);
+}
+
+size_t queue_push_many(struct queue *q, void *const *items, size_t n) {
+    size_t gone = 0, told = 0;
+    pthread_mutex_lock(&q->lock);
+    while (gone < n && !q->closed) {
+        while (gone < n && q->n < q->cap)
+            put(q, items[gone++]);
+        if (gone == n)
+            break;
+        wake(&q->not_empty, gone - told); /* someone has to make room */
+        told = gone;
+        pthread_cond_wait(&q->not_full, &q->lock);
+    }
+    pthread_mutex_unlock(&q->lock);
+    wake(&q->not_empty, gone - told);
+    return gone;
 }
 
 bool queue_push(struct queue *q, void *item) {
-    pthread_mutex_lock(&q->lock);
-    while (q->n == q->cap && !q->closed)
-        pthread_cond_wait(&q->not_full, &q->lock);
-    bool ok = !q->closed;
-    if (ok)
-        put(q, item);
-    pthread_mutex_unlock(&q->lock);
-    return ok;
+    return queue_push_many(q, &item, 1) == 1;
 }
 
 bool queue_try_push(struct queue *q, void *item) {
@@ -46,10 +63,11 @@ bool queue_try_push(struct queue *q, void *item) {
     if (ok)
         put(q, item);
     pthread_mutex_unlock(&q->lock);
+    wake(&q->not_empty, ok);
     return ok;
 }
 
-void *queue_pop(struct queue *q, int wait_ms) {
+static struct timespec in_ms(int wait_ms) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += wait_ms / 1000;
@@ -58,19 +76,36 @@ void *queue_pop(struct queue *q, int wait_ms) {
         until.tv_sec++;
         until.tv_nsec -= 1000000000L;
     }
-    void *item = NULL;
-    pthread_mutex_lock(&q->lock);
-    while (wait_ms > 0 && q->n == 0 && !q->closed)
+    return until;
+}
+
+/* With the lock held. */
+static void wait_for_one(struct queue *q, int wait_ms) {
+    if (wait_ms <= 0 || q->n || q->closed)
+        return;
+    struct timespec until = in_ms(wait_ms);
+    while (q->n == 0 && !q->closed)
         if (pthread_cond_timedwait(&q->not_empty, &q->lock, &until) != 0)
-            break;
-    if (q->n) {
-        item = q->slots[q->head];
+            return;
+}
+
+size_t queue_pop_many(struct queue *q, void **out, size_t max, int wait_ms) {
+    size_t n = 0;
+    pthread_mutex_lock(&q->lock);
+    wait_for_one(q, wait_ms);
+    for (; n < max && q->n; n++) {
+        out[n] = q->slots[q->head];
         q->head = (q->head + 1) % q->cap;
         q->n--;
-        pthread_cond_signal(&q->not_full);
     }
     pthread_mutex_unlock(&q->lock);
-    return item;
+    wake(&q->not_full, n);
+    return n;
+}
+
+void *queue_pop(struct queue *q, int wait_ms) {
+    void *item = NULL;
+    return queue_pop_many(q, &item, 1, wait_ms) ? item : NULL;
 }
 
 void queue_close(struct queue *q) {

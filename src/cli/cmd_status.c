@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/format.h"
+#include "cli/status_updater.h"
 #include "mirror/plan.h"
 #include "store/status.h"
 
@@ -16,6 +17,7 @@ struct report {
     struct range *coverage;
     size_t n_coverage;
     int64_t now;
+    struct updater_status updater;
 };
 
 static enum verdict collect(struct store *store, struct report *r, struct err *e) {
@@ -28,6 +30,8 @@ static enum verdict collect(struct store *store, struct report *r, struct err *e
         v = plan_coverage(store, &r->coverage, &r->n_coverage, e);
     if (v == V_OK)
         v = store_now(store, &r->now, e);
+    if (v == V_OK)
+        v = updater_status_read(store, &r->updater, e);
     return v;
 }
 
@@ -83,7 +87,9 @@ static void print_json(const struct report *r) {
             printf(",");
         print_stalled_json(&r->status.stalled[i]);
     }
-    printf("]}\n");
+    printf("],");
+    updater_status_json(&r->updater);
+    printf("}\n");
 }
 
 static void print_row(const char *name, int64_t n, const char *remark) {
@@ -141,6 +147,7 @@ static void print_text(const struct report *r) {
     print_counts("segments", segment_fsm.states, r->status.segments, SEG_N);
     print_counts("exceptions", exception_fsm.states, r->status.exceptions, EXC_N);
     print_row("dead letters", r->status.dead_letters, "");
+    updater_status_text(&r->updater, r->now);
     if (r->status.n_stalled)
         printf("stalled:\n");
     for (size_t i = 0; i < r->status.n_stalled; i++)

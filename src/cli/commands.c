@@ -10,6 +10,14 @@ static const struct command table[] = {
      "and stores what it finds. It may be stopped at any time and goes on where it was; several "
      "may run on one PostgreSQL and share the work.",
      "tain catchup --limit 100000", true, cmd_catchup},
+    {"updater", CMD_UPDATER, "keep the archive fresh, as a daemon",
+     "Follows the live event stream, fills gaps after each reconnect, catches up with new items, "
+     "looks again at what may have changed, and keeps story lists and profiles. It runs until it "
+     "is "
+     "stopped by a signal (then it ends with 0) or cannot go on (1, so that a service manager "
+     "starts it again). A second one on the same database stands by and takes over when the first "
+     "is gone; catchup may run beside it.",
+     "tain updater --metrics-bind 127.0.0.1:9464", false, cmd_updater},
     {"status", CMD_STATUS, "say what the archive has, and what it lacks",
      "Prints the frontier (every id up to it is stored or confirmed missing), the lag behind the "
      "newest item, and what waits, stalls or was given up. It asks the database only.",

@@ -13,6 +13,7 @@ int cmd_export(struct settings *s);
 int cmd_import(struct settings *s);
 int cmd_migrate(struct settings *s);
 int cmd_status(struct settings *s);
+int cmd_updater(struct settings *s);
 int cmd_verify(struct settings *s);
 
 #endif

@@ -6,24 +6,28 @@
 
 #define FIELD(name) offsetof(struct settings, name)
 #define EVERY_COMMAND (WITH_DATABASE | CMD_DEMO)
-#define WITH_DATABASE                                                                     \
+#define WITH_DATABASE (CMD_UPDATER | REPORTS)
+#define REPORTS                                                                           \
     (CMD_CATCHUP | CMD_STATUS | CMD_MIGRATE | CMD_VERIFY | CMD_DEAD_LETTER | CMD_DOCTOR | \
      CMD_IMPORT | CMD_EXPORT)
-#define ASKS_UPSTREAM (CMD_CATCHUP | CMD_VERIFY | CMD_DOCTOR | CMD_IMPORT)
+#define INGESTS (CMD_CATCHUP | CMD_UPDATER)
+#define ASKS_UPSTREAM (INGESTS | CMD_VERIFY | CMD_DOCTOR | CMD_IMPORT)
 #define BY_RANGE (CMD_CATCHUP | CMD_VERIFY | CMD_DEAD_LETTER | CMD_IMPORT | CMD_EXPORT)
 
 #define SECOND 1000.0
 #define MINUTE (60 * SECOND)
-#define DAY (24 * 60 * MINUTE)
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
 #define KIB 1024.0
 #define GIB (KIB * KIB * KIB)
 #define LARGEST_ID 9007199254740991.0 /* 2^53 - 1: the last one that every JSON reader keeps */
 
 /* In the order in which help shows them: each command's own options, then the common ones. */
 static const struct option_def table[] = {
-    {"start-id", OPTION_ID, FIELD(start_id), BY_RANGE, .max = LARGEST_ID, .metavar = "ID",
+    {"start-id", OPTION_ID, FIELD(start_id), BY_RANGE | CMD_UPDATER, .max = LARGEST_ID,
+     .metavar = "ID",
      .help = "First id of the range. Without it catchup begins behind the frontier, any other "
-             "command with the first id there is."},
+             "command with the first id there is. updater heeds it in an empty archive only."},
     {"end-id", OPTION_ID, FIELD(end_id), BY_RANGE, .max = LARGEST_ID, .metavar = "ID",
      .help = "Last id of the range. Without it the range ends with the newest item."},
     {"sample", OPTION_INT, FIELD(sample), CMD_VERIFY, "0", 0, 1000000, .metavar = "N",
@@ -60,41 +64,73 @@ static const struct option_def table[] = {
      .help = "How to write the dump. auto compresses if FILE ends in .zst."},
     {"level", OPTION_INT, FIELD(level), CMD_EXPORT, "3", 1, 19, .metavar = "N",
      .help = "How hard to compress."},
+    {"realtime-workers", OPTION_INT, FIELD(realtime_workers), CMD_UPDATER, "8", 1, 64,
+     .metavar = "N", .help = "Workers that fetch what the stream names."},
+    {"channel-capacity", OPTION_INT, FIELD(channel_capacity), CMD_UPDATER, "4096", 16, 1 << 20,
+     .metavar = "N",
+     .help = "Ids that may wait for them. When it is full the stream is not read any further."},
+    {"realtime-attempts", OPTION_INT, FIELD(realtime_attempts), CMD_UPDATER, "3", 1, 100,
+     .metavar = "N", .help = "Tries per named id before it is put aside and tried again later."},
+    {"stream-timeout", OPTION_DURATION, FIELD(stream_timeout_ms), CMD_UPDATER, "60s", SECOND, HOUR,
+     .metavar = "DURATION", .help = "A stream without a byte for so long is dead."},
+    {"gap-queue-max", OPTION_INT, FIELD(gap_queue_max), CMD_UPDATER, "1000", 0, 1 << 20,
+     .metavar = "N",
+     .help = "New ids after a reconnect that are fetched at once; more become segments."},
+    {"catchup-interval", OPTION_DURATION, FIELD(catchup_interval_ms), CMD_UPDATER, "15s", SECOND,
+     DAY, .metavar = "DURATION", .help = "How often to look for new ids beside the stream."},
+    {"lists-interval", OPTION_DURATION, FIELD(lists_interval_ms), CMD_UPDATER, "60s", SECOND, DAY,
+     .metavar = "DURATION", .help = "How often to fetch the six story lists."},
+    {"startup-rescan-days", OPTION_DOUBLE, FIELD(startup_rescan_days), CMD_UPDATER, "3", 0, 3650,
+     .metavar = "N",
+     .help = "At the start, fetch again what is younger than the last event seen minus N days."},
+    {"rescan-interval", OPTION_DURATION, FIELD(rescan_interval_ms), CMD_UPDATER, "6h", SECOND,
+     30 * DAY, .metavar = "DURATION", .help = "How often to fetch again what may have changed."},
+    {"rescan-window-days", OPTION_DOUBLE, FIELD(rescan_window_days), CMD_UPDATER, "3", 0, 3650,
+     .metavar = "N",
+     .help = "Items younger than N days may have changed; 'tain status' says what N should be."},
+    {"outage-rescan-after", OPTION_DURATION, FIELD(outage_rescan_after_ms), CMD_UPDATER, "5m",
+     SECOND, 30 * DAY, .metavar = "DURATION",
+     .help = "Rescan at once when the stream was down for longer."},
+    {"persist-interval", OPTION_DURATION, FIELD(persist_interval_ms), CMD_UPDATER, "60s", SECOND,
+     DAY, .metavar = "DURATION", .help = "How often to write down when the last event was seen."},
+    {"updater-lease", OPTION_DURATION, FIELD(updater_lease_ms), CMD_UPDATER, "15s", 2 * SECOND,
+     HOUR, .metavar = "DURATION",
+     .help = "How long a vanished updater is waited for before a standby takes over."},
     {"limit", OPTION_INT, FIELD(limit), CMD_CATCHUP, .min = 1, .max = LARGEST_ID, .metavar = "N",
      .help = "Take at most N ids into the window."},
     {"ignore-highest", OPTION_BOOL, FIELD(ignore_highest), CMD_CATCHUP,
      .help = "Do not clamp the end of the window to the newest item."},
     {"force-replay-window", OPTION_BOOL, FIELD(force_replay_window), CMD_CATCHUP,
      .help = "Fetch every id of the window again, stored or not."},
-    {"segment-width", OPTION_INT, FIELD(segment_width), CMD_CATCHUP, "1000", 1, 100000,
-     .metavar = "N", .help = "Ids in one segment, the unit that a process claims."},
-    {"batch-size", OPTION_INT, FIELD(batch_size), CMD_CATCHUP, "500", 1, 10000, .metavar = "N",
+    {"segment-width", OPTION_INT, FIELD(segment_width), INGESTS, "1000", 1, 100000, .metavar = "N",
+     .help = "Ids in one segment, the unit that a process claims."},
+    {"batch-size", OPTION_INT, FIELD(batch_size), INGESTS, "500", 1, 10000, .metavar = "N",
      .help = "Items written in one transaction."},
-    {"concurrency", OPTION_INT, FIELD(concurrency), CMD_CATCHUP | CMD_DOCTOR, "256", 1, 4096,
+    {"concurrency", OPTION_INT, FIELD(concurrency), INGESTS | CMD_DOCTOR, "256", 1, 4096,
      .metavar = "N",
      .help = "Most requests in flight. The number used adapts itself below this ceiling."},
-    {"rps", OPTION_DOUBLE, FIELD(rps), CMD_CATCHUP, "1000", 0, 1e6, .metavar = "N",
+    {"rps", OPTION_DOUBLE, FIELD(rps), INGESTS, "1000", 0, 1e6, .metavar = "N",
      .help = "Most requests per second, over all processes on one database. 0 sets no cap."},
     {"wait", OPTION_DURATION, FIELD(wait_ms), CMD_CATCHUP, "0s", 0, 30 * DAY, .metavar = "DURATION",
      .help = "Stay for ids that are due for a recheck (young nulls and the like) within this time. "
              "Retries after a failure belong to the run in any case."},
-    {"lease", OPTION_DURATION, FIELD(lease_ms), CMD_CATCHUP, "30s", 1000, 3600000,
+    {"lease", OPTION_DURATION, FIELD(lease_ms), INGESTS, "30s", 1000, 3600000,
      .metavar = "DURATION",
      .help = "How long a claimed segment is held without a heartbeat; six heartbeats fit in."},
-    {"retry-attempts", OPTION_INT, FIELD(retry_attempts), CMD_CATCHUP, "8", 1, 100, .metavar = "N",
+    {"retry-attempts", OPTION_INT, FIELD(retry_attempts), INGESTS, "8", 1, 100, .metavar = "N",
      .help = "Tries per id before it becomes a dead letter."},
-    {"retry-initial-ms", OPTION_INT, FIELD(retry_initial_ms), CMD_CATCHUP, "500", 1, 3600000,
+    {"retry-initial-ms", OPTION_INT, FIELD(retry_initial_ms), INGESTS, "500", 1, 3600000,
      .metavar = "MS", .help = "Delay before the second try, in milliseconds; it doubles then."},
-    {"retry-max-ms", OPTION_INT, FIELD(retry_max_ms), CMD_CATCHUP, "30000", 1, 86400000,
+    {"retry-max-ms", OPTION_INT, FIELD(retry_max_ms), INGESTS, "30000", 1, 86400000,
      .metavar = "MS", .help = "Longest delay between two tries, in milliseconds."},
-    {"retry-jitter-ms", OPTION_INT, FIELD(retry_jitter_ms), CMD_CATCHUP, "100", 0, 3600000,
+    {"retry-jitter-ms", OPTION_INT, FIELD(retry_jitter_ms), INGESTS, "100", 0, 3600000,
      .metavar = "MS", .help = "Random part added to each delay, in milliseconds."},
     {"max-outage", OPTION_DURATION, FIELD(max_outage_ms), CMD_CATCHUP | CMD_IMPORT | CMD_EXPORT,
      "15m", SECOND, 30 * DAY, .metavar = "DURATION",
      .help = "Give up when the upstream, or the database, has not answered well for so long."},
-    {"max-body", OPTION_BYTES, FIELD(max_body), CMD_CATCHUP, "8MiB", KIB, GIB, .metavar = "SIZE",
+    {"max-body", OPTION_BYTES, FIELD(max_body), INGESTS, "8MiB", KIB, GIB, .metavar = "SIZE",
      .help = "Largest answer that is read; a larger one is a failure of its id."},
-    {"revisions", OPTION_ENUM, FIELD(revisions), CMD_CATCHUP | CMD_IMPORT, "content",
+    {"revisions", OPTION_ENUM, FIELD(revisions), INGESTS | CMD_IMPORT, "content",
      .choices = "all|content|none",
      .help = "What to keep of an item that changes: every earlier version, the versions whose "
              "words differ, or nothing."},
@@ -102,7 +138,7 @@ static const struct option_def table[] = {
      "auto", .choices = "auto|bar|line|none",
      .help = "How to show progress. auto draws a bar on a terminal and writes a line every 10 s "
              "elsewhere."},
-    {"metrics-bind", OPTION_STRING, FIELD(metrics_bind), CMD_CATCHUP, .accepts = shape_bind,
+    {"metrics-bind", OPTION_STRING, FIELD(metrics_bind), INGESTS, .accepts = shape_bind,
      .allowed = "ADDR:PORT, such as 127.0.0.1:9464 or [::1]:9464", .metavar = "ADDR:PORT",
      .help = "Serve Prometheus metrics there while running. Off by default."},
 
@@ -139,7 +175,7 @@ static const struct option_def table[] = {
                 "of at most 63 characters",
      .metavar = "NAME", .flags = OPTION_COMMON,
      .help = "Schema that holds the tables on PostgreSQL."},
-    {"no-migrate", OPTION_BOOL, FIELD(no_migrate), CMD_CATCHUP | CMD_IMPORT, .flags = OPTION_COMMON,
+    {"no-migrate", OPTION_BOOL, FIELD(no_migrate), INGESTS | CMD_IMPORT, .flags = OPTION_COMMON,
      .help = "Do not bring the tables up to date first; fail if they are not."},
     {"upstream", OPTION_STRING, FIELD(upstream), ASKS_UPSTREAM,
      "https://hacker-news.firebaseio.com/v0", .accepts = shape_http_root,
@@ -151,7 +187,7 @@ static const struct option_def table[] = {
     {"timeout", OPTION_DURATION, FIELD(timeout_ms), ASKS_UPSTREAM, "30s", 1, DAY,
      .metavar = "DURATION", .flags = OPTION_COMMON,
      .help = "Longest time that one request may take."},
-    {"json", OPTION_BOOL, FIELD(json), WITH_DATABASE, .flags = OPTION_COMMON,
+    {"json", OPTION_BOOL, FIELD(json), REPORTS, .flags = OPTION_COMMON,
      .help = "Report as one JSON document on standard output."},
     {"config", OPTION_STRING, FIELD(config), EVERY_COMMAND, .accepts = shape_not_empty,
      .allowed = "the path of a file", .metavar = "FILE", .flags = OPTION_COMMON | OPTION_NO_FILE,

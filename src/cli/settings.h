@@ -22,6 +22,7 @@ enum command_id {
     CMD_DOCTOR = 1 << 6,
     CMD_IMPORT = 1 << 7,
     CMD_EXPORT = 1 << 8,
+    CMD_UPDATER = 1 << 9,
 };
 
 /* Where a value came from; a later one wins over an earlier one. */
@@ -62,6 +63,12 @@ struct settings {
     int revisions; /* enum revisions of store/store.h, whose order the choices have */
     int progress;  /* enum progress_mode */
     char *metrics_bind;
+
+    /* updater */
+    int64_t realtime_workers, realtime_attempts, channel_capacity, gap_queue_max;
+    double startup_rescan_days, rescan_window_days;
+    int64_t rescan_interval_ms, persist_interval_ms, stream_timeout_ms, catchup_interval_ms;
+    int64_t outage_rescan_after_ms, lists_interval_ms, updater_lease_ms;
 
     /* verify and dead-letter */
     int64_t sample, id;

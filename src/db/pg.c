@@ -179,9 +179,10 @@ static enum verdict set_up_session(struct pg_db *p, struct err *e) {
     memset(p->prepared, 0, (size_t)p->head.catalog->n * sizeof *p->prepared);
     char *quoted = PQescapeIdentifier(p->conn, p->schema, strlen(p->schema));
     char sql[512];
-    /* A process that sleeps within a transaction must not keep its locks from its peers. */
+    /* A process that sleeps within a transaction must not keep its locks from its peers. Plans are
+     * kept from when a table was small, and scanning it then was right: never do. */
     snprintf(sql, sizeof sql,
-             "SET search_path TO %s, pg_catalog; SET jit TO off;"
+             "SET search_path TO %s, pg_catalog; SET jit TO off; SET enable_seqscan TO off;"
              "SET idle_in_transaction_session_timeout TO '10s';"
              "SET lock_timeout TO '10s'; SET statement_timeout TO '120s';"
              /* what is acknowledged must be stored, whatever the server's default */

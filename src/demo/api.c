@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const LIST_NAMES[CORPUS_N_LISTS] = {"topstories", "newstories",  "beststories",
-                                                       "askstories", "showstories", "jobstories"};
+#define ELSEWHERE "elsewhere/updates" /* where a stream is redirected to */
 
 /* "PREFIXname.json" -> name; absent when the path has another form. */
 static struct str between(const char *path, const char *prefix) {
@@ -43,14 +42,14 @@ bool api_route(struct request *r, const char *path) {
     }
     name = between(path, "/v0/");
     for (int i = 0; i < CORPUS_N_LISTS; i++)
-        if (str_eqc(name, LIST_NAMES[i])) {
+        if (str_eqc(name, corpus_list_name((enum corpus_list)i))) {
             r->endpoint = EP_LIST;
             r->list = (enum corpus_list)i;
             return true;
         }
     if (str_eqc(name, "maxitem"))
         route_stream(r, EP_MAXITEM, CHANNEL_MAXITEM);
-    else if (str_eqc(name, "updates"))
+    else if (str_eqc(name, "updates") || str_eqc(name, ELSEWHERE))
         route_stream(r, EP_UPDATES, CHANNEL_UPDATES);
     else
         return false;
@@ -74,11 +73,11 @@ static void render_body(struct request *r, struct strbuf *out) {
     case EP_LIST:
         corpus_list(c, r->list, out);
         break;
-    case EP_UPDATES:
-        hub_render(&r->demo->hub, out);
-        break;
-    default: /* maxitem, and a stream that a fault turned into a plain answer */
-        strbuf_addf(out, "%lld", (long long)corpus_maxitem(c));
+    default: /* a stream may have been turned into a plain answer by a fault */
+        if (r->channel == CHANNEL_UPDATES)
+            hub_render(&r->demo->hub, out);
+        else
+            strbuf_addf(out, "%lld", (long long)corpus_maxitem(c));
     }
 }
 
@@ -87,18 +86,23 @@ static const char *query(struct request *r, const char *name) {
 }
 
 /* The other host is this very server under another name: whoever follows is counted. */
-static enum MHD_Result redirect(struct request *r, const char *path) {
+static enum MHD_Result redirect_away(struct request *r, const char *path) {
     char location[512];
-    int64_t turn = 0;
     const char *host =
         MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
     bool local = host && strncmp(host, "localhost", 9) == 0;
-    str_to_i64(str_of(query(r, "r")), &turn);
+    snprintf(location, sizeof location, "http://%s:%d%.300s?r=other",
+             local ? "127.0.0.1" : "localhost", r->demo->port, path);
+    return reply_redirect(r->connection, MHD_HTTP_TEMPORARY_REDIRECT, location);
+}
+
+static enum MHD_Result redirect(struct request *r, const char *path) {
     if (r->action.redirect == REDIRECT_OTHER)
-        snprintf(location, sizeof location, "http://%s:%d%.300s?r=other",
-                 local ? "127.0.0.1" : "localhost", r->demo->port, path);
-    else
-        snprintf(location, sizeof location, "%.300s?r=%lld", path, (long long)turn + 1);
+        return redirect_away(r, path);
+    char location[512];
+    int64_t turn = 0;
+    str_to_i64(str_of(query(r, "r")), &turn);
+    snprintf(location, sizeof location, "%.300s?r=%lld", path, (long long)turn + 1);
     return reply_redirect(r->connection, MHD_HTTP_TEMPORARY_REDIRECT, location);
 }
 
@@ -108,11 +112,9 @@ static const char *request_path(const struct request *r, char *out, size_t size)
     else if (r->endpoint == EP_USER)
         snprintf(out, size, "/v0/user/%.*s.json", STR_FMT(r->name));
     else if (r->endpoint == EP_LIST)
-        snprintf(out, size, "/v0/%s.json", LIST_NAMES[r->list]);
+        snprintf(out, size, "/v0/%s.json", corpus_list_name(r->list));
     else
-        snprintf(out, size, "/v0/%s.json",
-                 r->endpoint == EP_MAXITEM || r->channel == CHANNEL_MAXITEM ? "maxitem"
-                                                                            : "updates");
+        snprintf(out, size, "/v0/%s.json", r->channel == CHANNEL_MAXITEM ? "maxitem" : "updates");
     return out;
 }
 
@@ -125,6 +127,7 @@ static void settle_redirect(struct request *r) {
         stats_count(&r->demo->stats.foreign_redirects);
     if (r->action.kind == FAULT_REDIRECT && r->action.redirect != REDIRECT_ENDLESS)
         r->action.kind = FAULT_NONE;
+    r->action.stream.forms &= ~(unsigned)FORM_REDIRECT;
 }
 
 static enum MHD_Result answer_with_body(struct request *r) {
@@ -162,16 +165,27 @@ static enum MHD_Result answer_faulty(struct request *r) {
     }
 }
 
+/* What the rules know the request by. */
+static int64_t rule_id(const struct request *r) {
+    if (r->endpoint == EP_ITEM)
+        return r->id;
+    return r->endpoint == EP_STREAM && r->channel == CHANNEL_UPDATES ? FAULTS_STREAM
+                                                                     : -(int64_t)r->endpoint;
+}
+
 static void begin(struct request *r) {
     struct demo *d = r->demo;
     stats_count(&d->stats.requests[r->endpoint]);
+    if (r->endpoint == EP_LIST)
+        stats_count(&d->stats.lists[r->list]);
     if (r->endpoint == EP_ITEM)
         stats_item_begin(&d->stats, r->id, clock_mono(&clock_machine));
     pthread_rwlock_rdlock(&d->faults_lock);
-    r->action = faults_take(d->faults, r->endpoint == EP_ITEM ? r->id : -(int64_t)r->endpoint);
+    r->action = faults_take(d->faults, rule_id(r));
     pthread_rwlock_unlock(&d->faults_lock);
     settle_redirect(r);
-    stats_count(&d->stats.faults[r->action.kind]);
+    bool away = r->action.stream.forms & FORM_REDIRECT; /* comes before the kind */
+    stats_count(&d->stats.faults[away ? FAULT_REDIRECT : r->action.kind]);
     if (r->action.delay_ms)
         stats_count(&d->stats.delays);
     r->begun = true;
@@ -183,7 +197,10 @@ enum MHD_Result api_answer(struct request *r) {
         if (r->action.delay_ms && waker_suspend(&r->demo->waker, r->connection, r->action.delay_ms))
             return MHD_YES; /* the library calls again when the time has come */
     }
-    if (r->action.kind == FAULT_NONE && r->endpoint == EP_STREAM)
-        return hub_open(&r->demo->hub, r->connection, r->channel);
+    if (r->action.stream.forms & FORM_REDIRECT)
+        return redirect_away(r, "/v0/" ELSEWHERE ".json");
+    if (r->endpoint == EP_STREAM &&
+        (r->action.kind == FAULT_NONE || r->action.kind == FAULT_STREAM))
+        return hub_open(&r->demo->hub, r->connection, r->channel, &r->action.stream);
     return answer_faulty(r);
 }

@@ -1,29 +1,45 @@
 /* /demo/...: how a test looks in and steers. A request that a web page made (it carries an Origin)
  * is refused, so that no page on the internet plays with someone's demo. */
+#include "demo/control_int.h"
 #include "demo/reply.h"
-#include "demo/server_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char *argument(struct request *r, const char *name) {
+const char *control_argument(struct request *r, const char *name) {
     return MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-static enum MHD_Result refuse(struct request *r, enum verdict v, const struct err *e) {
+bool control_number(struct request *r, const char *name, int64_t lo, int64_t hi, int64_t otherwise,
+                    int64_t *ret) {
+    const char *text = control_argument(r, name);
+    *ret = otherwise;
+    return !text || (str_to_i64(str_of(text), ret) && *ret >= lo && *ret <= hi);
+}
+
+bool control_flag(struct request *r, const char *name, bool *ret) {
+    int64_t n;
+    bool ok = control_number(r, name, 0, 1, 0, &n);
+    *ret = n == 1;
+    return ok;
+}
+
+enum MHD_Result control_refuse(struct request *r, enum verdict v, const struct err *e) {
     unsigned status = v == V_NOT_FOUND ? MHD_HTTP_NOT_FOUND
                       : v == V_LIMIT   ? MHD_HTTP_CONFLICT
                                        : MHD_HTTP_BAD_REQUEST;
     return reply_error(r->connection, status, e->msg);
 }
 
-static enum MHD_Result answer_numbers(struct request *r, const char *name, int64_t value,
-                                      const char *name2, int64_t value2) {
+enum MHD_Result control_bad(struct request *r, const char *message) {
+    return reply_error(r->connection, MHD_HTTP_BAD_REQUEST, message);
+}
+
+enum MHD_Result control_figures(struct request *r, const struct control_figure *f, size_t n) {
     struct strbuf out;
-    strbuf_init(&out, 256);
-    strbuf_addf(&out, "{\"%s\":%lld", name, (long long)value);
-    if (name2)
-        strbuf_addf(&out, ",\"%s\":%lld", name2, (long long)value2);
+    strbuf_init(&out, 1024);
+    for (size_t i = 0; i < n; i++)
+        strbuf_addf(&out, "%c\"%s\":%lld", i ? ',' : '{', f[i].name, (long long)f[i].value);
     strbuf_addc(&out, '}');
     return reply_json(r->connection, MHD_HTTP_OK, &out);
 }
@@ -35,41 +51,19 @@ static enum MHD_Result show_stats(struct request *r) {
     return reply_json(r->connection, MHD_HTTP_OK, &out);
 }
 
-static enum MHD_Result set_maxitem(struct request *r) {
-    int64_t value;
-    if (!str_to_i64(str_of(argument(r, "value")), &value) || value < 0 || value > CORPUS_MAX_ID)
-        return reply_error(r->connection, MHD_HTTP_BAD_REQUEST, "value is not a possible maxitem");
-    demo_set_maxitem(r->demo, value);
-    return answer_numbers(r, "maxitem", value, NULL, 0);
+static enum MHD_Result show_hits(struct request *r) {
+    int64_t id;
+    if (!control_number(r, "id", 0, CORPUS_MAX_ID, -1, &id) || id < 0)
+        return control_bad(r, "id is not a possible one");
+    return CONTROL_FIGURES(r, {"id", id}, {"hits", hits_get(r->demo->stats.hits, id)});
 }
 
-static bool change_named(const char *name, enum corpus_change *ret) {
-    static const char *const NAMES[] = {"any", "edit", "score", "dead", "delete", "restore"};
-    for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
-        if (strcmp(name ? name : "any", NAMES[i]) == 0) {
-            *ret = (enum corpus_change)i;
-            return true;
-        }
-    return false;
-}
-
-static enum MHD_Result mutate(struct request *r) {
-    struct corpus *c = r->demo->corpus;
-    enum corpus_change how;
-    int64_t ids[3];
-    if (!str_to_i64(str_of(argument(r, "id")), &ids[0]))
-        return reply_error(r->connection, MHD_HTTP_BAD_REQUEST, "id is not a number");
-    if (!change_named(argument(r, "how"), &how))
-        return reply_error(r->connection, MHD_HTTP_BAD_REQUEST, "how names no change");
-    bool was_missing = corpus_root(c, ids[0]) == 0;
-    struct err e;
-    enum verdict v = corpus_mutate(c, ids[0], how, &e);
-    if (v != V_OK)
-        return refuse(r, v, &e);
-    ids[1] = corpus_parent(c, ids[0]); /* these gained a kid when the item was missing before */
-    ids[2] = corpus_root(c, ids[0]);
-    hub_updates(&r->demo->hub, ids, !was_missing ? 1 : ids[1] == ids[2] ? 2 : 3);
-    return answer_numbers(r, "id", ids[0], "version", corpus_version(c, ids[0]));
+static enum MHD_Result show_truth(struct request *r) {
+    int64_t lo, hi, max = corpus_maxitem(r->demo->corpus);
+    if (!control_number(r, "lo", 1, CORPUS_MAX_ID, 1, &lo) ||
+        !control_number(r, "hi", 0, CORPUS_MAX_ID, max, &hi))
+        return control_bad(r, "lo and hi are not possible ids");
+    return reply_truth(r->connection, r->demo->corpus, lo, hi);
 }
 
 /* One spec per line; blank lines and # comments are skipped. */
@@ -82,12 +76,12 @@ static enum MHD_Result set_faults(struct request *r) {
             specs[n++] = line;
     struct err e;
     enum verdict v = demo_set_faults(r->demo, specs, n, &e);
-    return v == V_OK ? answer_numbers(r, "faults", (int64_t)n, NULL, 0) : refuse(r, v, &e);
+    return v == V_OK ? CONTROL_FIGURES(r, {"faults", (int64_t)n}) : control_refuse(r, v, &e);
 }
 
 static enum MHD_Result reset_stats(struct request *r) {
     stats_reset(&r->demo->stats);
-    return answer_numbers(r, "reset", 1, NULL, 0);
+    return CONTROL_FIGURES(r, {"reset", 1});
 }
 
 enum MHD_Result control_answer(struct request *r, const char *path, bool post) {
@@ -96,8 +90,18 @@ enum MHD_Result control_answer(struct request *r, const char *path, bool post) {
         bool post;
         enum MHD_Result (*answer)(struct request *r);
     } ROUTES[] = {
-        {"stats", false, show_stats}, {"maxitem", true, set_maxitem},     {"mutate", true, mutate},
-        {"faults", true, set_faults}, {"reset-stats", true, reset_stats},
+        {"stats", false, show_stats},
+        {"hits", false, show_hits},
+        {"truth", false, show_truth},
+        {"maxitem", true, control_maxitem},
+        {"mutate", true, control_mutate},
+        {"mutate-range", true, control_mutate_range},
+        {"mutate-user", true, control_mutate_user},
+        {"mention", true, control_mention},
+        {"stream", true, control_stream},
+        {"down", true, control_down},
+        {"faults", true, set_faults},
+        {"reset-stats", true, reset_stats},
     };
     if (MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ORIGIN))
         return reply_error(r->connection, MHD_HTTP_FORBIDDEN, "not for web pages");

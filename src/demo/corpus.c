@@ -128,7 +128,7 @@ static enum state base_state(const struct corpus *c, const struct item *it) {
 }
 
 /* A few write most of it: the square of a uniform draw leans towards the low numbers. */
-static int author_of(const struct corpus *c, int64_t id) {
+int corpus_author_of(const struct corpus *c, int64_t id) {
     uint64_t u = corpus_hash(c, SALT_AUTHOR, id) >> 32;
     return (int)(((u * u) >> 32) * CORPUS_USERS >> 32);
 }
@@ -149,7 +149,7 @@ void corpus_look(const struct corpus *c, int64_t id, struct item *ret) {
     } else if (s->kind == KIND_POLLOPT) {
         ret->poll = ret->root = id_at(p->block, s->parent_slot);
     }
-    ret->author = author_of(c, ret->poll ? ret->poll : id);
+    ret->author = corpus_author_of(c, ret->poll ? ret->poll : id);
     ret->score = base_score(c, id) + 7 * (int64_t)ret->change.bumps;
     ret->state = ret->change.state >= 0 ? (enum state)ret->change.state : base_state(c, ret);
 }

@@ -13,8 +13,8 @@
 #include <stdio.h>
 
 #define CORPUS_MAX_ID (INT64_C(1) << 28)
-#define CORPUS_MAX_CHANGES 65536    /* ids that corpus_mutate() may touch */
-#define CORPUS_ITEM_MAX (64 * 1024) /* no item is longer */
+#define CORPUS_MAX_CHANGES (1 << 18) /* ids that corpus_mutate() may touch */
+#define CORPUS_ITEM_MAX (64 * 1024)  /* no item is longer */
 
 struct corpus;
 
@@ -82,6 +82,10 @@ int64_t corpus_root(const struct corpus *c, int64_t id);
 #define CORPUS_NAME_MAX 32
 /* The author; false (and "") when the item is missing or deleted. */
 bool corpus_author(const struct corpus *c, int64_t id, char out[CORPUS_NAME_MAX]);
+/* The same for a deleted item too: whose profile a change to it shows in. */
+bool corpus_writer(const struct corpus *c, int64_t id, char out[CORPUS_NAME_MAX]);
+/* Changes karma and about of a profile. V_NOT_FOUND: nobody has that name. */
+MUST_CHECK enum verdict corpus_mutate_user(struct corpus *c, struct str name, struct err *e);
 /* Appends the profile as JSON, or null for a name nobody has. `submitted` holds exactly the items
  * of the user among the newest 20,000 ids. */
 void corpus_user(const struct corpus *c, struct str name, struct strbuf *out);
@@ -95,6 +99,7 @@ enum corpus_list {
     CORPUS_JOBS,
     CORPUS_N_LISTS
 };
+const char *corpus_list_name(enum corpus_list which); /* "topstories", ... */
 /* Appends an array of live ids, at most 500 (200 for ask, show, jobs), from the newest 30,000. */
 void corpus_list(const struct corpus *c, enum corpus_list which, struct strbuf *out);
 

@@ -41,6 +41,8 @@ struct change {
     bool restored;
 };
 
+#define CORPUS_USERS 4096
+
 struct corpus {
     uint64_t key;   /* the seed, mixed */
     uint64_t owner; /* unique in this process, so that cached plans are never mistaken */
@@ -48,6 +50,7 @@ struct corpus {
     struct corpus_rates rates;
     _Atomic int64_t maxitem;
     _Atomic size_t n_changes;
+    _Atomic uint32_t user_versions[CORPUS_USERS];
     pthread_rwlock_t lock;
     struct change *changes; /* open addressing, allocated with the first change */
 };
@@ -102,6 +105,10 @@ struct item {
     bool exists; /* within 1..maxitem and not missing */
 };
 void corpus_look(const struct corpus *c, int64_t id, struct item *ret);
+/* Who wrote it, by a hash alone; an option has the author of its poll, one of the POLL_REACH ids
+ * before it. */
+int corpus_author_of(const struct corpus *c, int64_t id);
+#define POLL_REACH 7
 
 #define ITEM_MAX_KIDS (BLOCK_IDS * (BLOCK_REACH + 1))
 /* Kids in rank order; how many. */
@@ -118,9 +125,8 @@ void text_title(const struct corpus *c, const struct item *it, struct strbuf *ou
 void text_url(const struct corpus *c, const struct item *it, struct strbuf *out);
 void text_body(const struct corpus *c, const struct item *it, struct strbuf *out);
 
-#define CORPUS_USERS 4096
 void text_user_name(const struct corpus *c, int user, char out[CORPUS_NAME_MAX]);
 int text_user_find(const struct corpus *c, struct str name); /* -1: nobody */
-void text_about(const struct corpus *c, int user, struct strbuf *out);
+void text_about(const struct corpus *c, int user, uint32_t version, struct strbuf *out);
 
 #endif

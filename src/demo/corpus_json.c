@@ -1,6 +1,7 @@
 /* An item as Firebase writes it: keys in alphabetical order, absent rather than null, and now and
  * then one of the odd shapes that the real site has been seen to send. */
 #include "demo/corpus_int.h"
+#include "demo/digits.h"
 
 #include <string.h>
 
@@ -32,19 +33,9 @@ static void key(struct writer *w, const char *name) {
     w->first = false;
 }
 
-/* strbuf_addf() formats twice; numbers are most of an item. */
-static void add_number(struct strbuf *out, int64_t v) {
-    char digits[24], *p = digits + sizeof digits;
-    uint64_t u = (uint64_t)v; /* never negative here */
-    do
-        *--p = (char)('0' + u % 10);
-    while (u /= 10);
-    strbuf_add(out, p, (size_t)(digits + sizeof digits - p));
-}
-
 static void number_field(struct writer *w, const char *name, int64_t v) {
     key(w, name);
-    add_number(w->out, v);
+    add_digits(w->out, v);
 }
 
 static void text_field(struct writer *w, const char *name, struct str s) {
@@ -69,14 +60,14 @@ static void ids_field(struct writer *w, const char *name, const int64_t *ids, in
     key(w, name);
     bool object = (w->odd & ODD_ARRAY) && n > 1;
     if ((w->odd & ODD_ARRAY) && n == 1) {
-        add_number(w->out, ids[0]);
+        add_digits(w->out, ids[0]);
         return;
     }
     for (int i = 0; i < n; i++) {
         strbuf_addc(w->out, i ? ',' : object ? '{' : '[');
         if (object)
             strbuf_addf(w->out, "\"%d\":", i);
-        add_number(w->out, ids[i]);
+        add_digits(w->out, ids[i]);
     }
     strbuf_addc(w->out, object ? '}' : ']');
 }

@@ -8,14 +8,50 @@
 #define LIST_WINDOW 30000
 #define LIST_MAX 500
 
-bool corpus_author(const struct corpus *c, int64_t id, char out[CORPUS_NAME_MAX]) {
+static bool author(const struct corpus *c, int64_t id, bool deleted, char out[CORPUS_NAME_MAX]) {
     struct item it;
     corpus_look(c, id, &it);
     out[0] = '\0';
-    if (!it.exists || it.state == STATE_DELETED)
+    if (!it.exists || (it.state == STATE_DELETED && !deleted))
         return false;
     text_user_name(c, it.author, out);
     return true;
+}
+
+bool corpus_author(const struct corpus *c, int64_t id, char out[CORPUS_NAME_MAX]) {
+    return author(c, id, false, out);
+}
+
+bool corpus_writer(const struct corpus *c, int64_t id, char out[CORPUS_NAME_MAX]) {
+    return author(c, id, true, out);
+}
+
+enum verdict corpus_mutate_user(struct corpus *c, struct str name, struct err *e) {
+    int user = text_user_find(c, name);
+    if (user < 0)
+        return err_set(e, V_NOT_FOUND, "demo", 0, "there is no user \"%.*s\"",
+                       (int)(name.n < 100 ? name.n : 100), name.p ? name.p : "");
+    atomic_fetch_add(&c->user_versions[user], 1U);
+    return V_OK;
+}
+
+/* Only what stands shortly behind an id of the user's hash is looked at: most of it is not. */
+static void add_submitted(const struct corpus *c, int user, struct strbuf *out) {
+    int64_t max = corpus_maxitem(c), hashed = max, n = 0;
+    int64_t low = max > SUBMITTED_WINDOW ? max - SUBMITTED_WINDOW : 0;
+    for (int64_t id = max; id > low; id--) {
+        while (hashed > 0 && (hashed > id || corpus_author_of(c, hashed) != user))
+            hashed--;
+        if (id > hashed + POLL_REACH)
+            id = hashed + POLL_REACH;
+        if (id <= low)
+            break;
+        struct item it;
+        corpus_look(c, id, &it);
+        if (it.exists && it.author == user && it.state != STATE_DELETED)
+            strbuf_addf(out, "%s%lld", n++ ? "," : ",\"submitted\":[", (long long)id);
+    }
+    strbuf_adds(out, n ? "]" : "");
 }
 
 void corpus_user(const struct corpus *c, struct str name, struct strbuf *out) {
@@ -25,9 +61,10 @@ void corpus_user(const struct corpus *c, struct str name, struct strbuf *out) {
         return;
     }
     uint64_t h = corpus_hash(c, SALT_USER, user);
+    uint32_t version = atomic_load(&c->user_versions[user]);
     CLEANUP(strbuf_release) struct strbuf about;
     strbuf_init(&about, 4096);
-    text_about(c, user, &about);
+    text_about(c, user, version, &about);
     strbuf_addc(out, '{');
     if (about.n) {
         strbuf_adds(out, "\"about\":");
@@ -36,17 +73,15 @@ void corpus_user(const struct corpus *c, struct str name, struct strbuf *out) {
     }
     strbuf_addf(out, "\"created\":%lld,\"id\":", (long long)c->first_time + (long long)(h >> 44));
     strbuf_add_json(out, name);
-    strbuf_addf(out, ",\"karma\":%d", (int)(h % 20000));
-    int64_t max = corpus_maxitem(c);
-    int64_t low = max > SUBMITTED_WINDOW ? max - SUBMITTED_WINDOW : 0;
-    int n = 0;
-    for (int64_t id = max; id > low; id--) {
-        struct item it;
-        corpus_look(c, id, &it);
-        if (it.exists && it.author == user && it.state != STATE_DELETED)
-            strbuf_addf(out, "%s%lld", n++ ? "," : ",\"submitted\":[", (long long)id);
-    }
-    strbuf_adds(out, n ? "]}" : "}");
+    strbuf_addf(out, ",\"karma\":%lld", (long long)(h % 20000) + 3 * (long long)version);
+    add_submitted(c, user, out);
+    strbuf_addc(out, '}');
+}
+
+const char *corpus_list_name(enum corpus_list which) {
+    static const char *const NAMES[CORPUS_N_LISTS] = {"topstories", "newstories",  "beststories",
+                                                      "askstories", "showstories", "jobstories"};
+    return NAMES[which];
 }
 
 struct listed {

@@ -283,9 +283,9 @@ int text_user_find(const struct corpus *c, struct str name) {
     return -1;
 }
 
-void text_about(const struct corpus *c, int user, struct strbuf *out) {
-    struct rng r = {corpus_hash(c, SALT_USER, user) + 1};
-    if (rng_below(&r, 3) == 0)
+void text_about(const struct corpus *c, int user, uint32_t version, struct strbuf *out) {
+    struct rng r = {corpus_hash(c, SALT_USER, user + ((int64_t)version << 32)) + 1};
+    if (rng_below(&r, 3) == 0 && version == 0)
         return;
     add_sentence(c, &r, out);
     if (rng_below(&r, 3) == 0) {

@@ -3,19 +3,26 @@
  *
  * whom  id=N  range=A-B  items (every item)  all (every request below /v0/)
  *       share=P (that share of the ids, always the same ones)  rate=P (that share of requests)
+ *       stream (the event streams of updates)
  * what  status=CODE[:retry_after=S]  reset  truncate  garbage  wrong_id  null  delayed  drip
  *       huge=BYTES[:chunked]  redirect=endless|other|same  delay=MS (alone, or before another)
+ *       of a stream: status, delay, redirect=..., reset, wrongtype when it is opened; redirect
+ *       (first, to another host name and path); drop=MS  reset=MS  silent=MS  cancel=MS
+ *       auth_revoked=MS  midframe=MS[:close] that long after; garbage  crlf  bom  comments  split
+ *       throughout, all of which go together
  * when  times=N (the first N requests of each id)  after=N (only after N requests)
  *       for=60s|500ms|2m (that long from when it began)  for=N (for N requests)
  *
- * share and rate narrow down id, range, items or all; alone they mean items. The first rule that
- * strikes decides. Counts begin when the rules are made. Any thread. */
+ * share and rate narrow down id, range, items or all; alone they mean items. For a stream the
+ * counts of `when` are those of requests for such streams. The first rule that strikes decides.
+ * Counts begin when the rules are made. Any thread. */
 #ifndef TAIN_DEMO_FAULTS_H
 #define TAIN_DEMO_FAULTS_H
 
 #include "base/attr.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "demo/stream_faults.h"
 
 enum fault_kind {
     FAULT_NONE,
@@ -29,6 +36,9 @@ enum fault_kind {
     FAULT_DRIP,    /* the right answer, one byte every 100 ms */
     FAULT_HUGE,
     FAULT_REDIRECT,
+    FAULT_WRONGTYPE, /* a stream was asked for, and plain JSON comes */
+    FAULT_STREAM,    /* the stream is opened, and then: see .stream */
+    FAULT_DOWN,      /* by no rule: while the server plays dead (see demo_set_down()) */
     FAULT_N_KINDS
 };
 
@@ -41,9 +51,11 @@ struct fault_action {
     uint64_t bytes;          /* huge */
     bool chunked;            /* huge: without a Content-Length */
     enum fault_redirect redirect;
+    struct stream_fault stream; /* FORM_REDIRECT may stand there beside any kind */
 };
 
 #define FAULTS_MAX_RULES 64
+#define FAULTS_STREAM (-15) /* the id of a stream of updates */
 
 struct faults;
 
@@ -54,7 +66,7 @@ MUST_CHECK enum verdict faults_new(const char *const *specs, size_t n, uint64_t 
 void faults_free(struct faults *f);
 
 /* Counts a request and says what shall befall it. `id` is an item's, or -1, -2, ... for another
- * endpoint, of which there may be 16. */
+ * endpoint, of which there may be 15. */
 struct fault_action faults_take(struct faults *f, int64_t id);
 
 const char *fault_kind_name(enum fault_kind kind);

@@ -33,6 +33,14 @@ unsigned hits_add(struct hits *h, int64_t id) {
     return atomic_fetch_add_explicit(slot, 1, memory_order_relaxed) + 1U;
 }
 
+unsigned hits_get(const struct hits *h, int64_t id) {
+    if (id < 0 || id >= (int64_t)HITS_PAGE * HITS_PAGES)
+        return 0;
+    const _Atomic uint16_t *page =
+        atomic_load_explicit(&h->pages[id / HITS_PAGE], memory_order_acquire);
+    return page ? atomic_load_explicit(&page[id % HITS_PAGE], memory_order_relaxed) : 0;
+}
+
 void hits_clear(struct hits *h) {
     for (size_t p = 0; p < HITS_PAGES; p++) {
         _Atomic uint16_t *page = atomic_load_explicit(&h->pages[p], memory_order_acquire);

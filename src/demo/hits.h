@@ -18,6 +18,8 @@ struct hits *hits_new(void);
 void hits_free(struct hits *h);
 /* Counts one more and answers the new count; it stays at 65535. Ids out of range answer 1. */
 unsigned hits_add(struct hits *h, int64_t id);
+/* How many were counted; 0 for ids out of range. */
+unsigned hits_get(const struct hits *h, int64_t id);
 /* Back to zero; what other threads count meanwhile may or may not survive. */
 void hits_clear(struct hits *h);
 

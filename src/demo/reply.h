@@ -5,7 +5,7 @@
 
 #include "base/attr.h"
 #include "base/str.h"
-#include "demo/faults.h"
+#include "demo/corpus.h"
 #include "demo/waker.h"
 
 #include <microhttpd.h>
@@ -24,7 +24,11 @@ enum MHD_Result reply_drip(struct MHD_Connection *c, struct waker *w, struct str
 enum MHD_Result reply_garbage(struct MHD_Connection *c, struct strbuf *body, unsigned n);
 /* An item of `bytes` bytes that is made up while it is sent. */
 enum MHD_Result reply_huge(struct MHD_Connection *c, int64_t id, uint64_t bytes, bool chunked);
-/* The peer sees a reset connection. */
+/* The items lo..hi as lines of JSON, made while they are sent; null for those that are null. */
+enum MHD_Result reply_truth(struct MHD_Connection *c, const struct corpus *corpus, int64_t lo,
+                            int64_t hi);
+/* The peer sees a reset connection. Dissolves it from any thread, as long as the connection lives;
+ * only an HTTP thread has use for the answer. */
 enum MHD_Result reply_reset(struct MHD_Connection *c);
 
 #endif

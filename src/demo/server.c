@@ -12,50 +12,7 @@
 #include <sys/resource.h>
 
 #define MAX_CONNECTIONS 4096
-#define TICK_MS 50
-#define ANNOUNCED_MAX 100 /* new ids named in one event */
-
-/* Adds an id unless it is there or there is none. */
-static void add_id(int64_t *ids, size_t *n, int64_t id) {
-    for (size_t i = 0; i < *n; i++)
-        if (ids[i] == id)
-            return;
-    if (id)
-        ids[(*n)++] = id;
-}
-
-/* New ids, and the parents and stories that gained a comment by them. */
-static void announce(struct demo *d, int64_t from, int64_t to) {
-    int64_t ids[3 * ANNOUNCED_MAX];
-    size_t n = 0;
-    int64_t low = to - from > ANNOUNCED_MAX ? to - ANNOUNCED_MAX + 1 : from + 1;
-    for (int64_t id = low; id <= to; id++)
-        add_id(ids, &n, id);
-    for (int64_t id = low; id <= to; id++) {
-        add_id(ids, &n, corpus_parent(d->corpus, id));
-        add_id(ids, &n, corpus_root(d->corpus, id));
-    }
-    hub_updates(&d->hub, ids, n);
-}
-
-/* Under the steering lock. */
-static void move_maxitem(struct demo *d, int64_t to) {
-    int64_t from = corpus_maxitem(d->corpus);
-    if (to == from)
-        return;
-    corpus_set_maxitem(d->corpus, to);
-    if (to > from)
-        announce(d, from, to);
-    hub_maxitem(&d->hub, to);
-}
-
-void demo_set_maxitem(struct demo *d, int64_t maxitem) {
-    pthread_mutex_lock(&d->steer);
-    move_maxitem(d, maxitem);
-    d->grow_from = maxitem;
-    d->grow_since_ms = clock_mono(d->clock);
-    pthread_mutex_unlock(&d->steer);
-}
+#define TICK_MS 10
 
 static void tick(void *arg) {
     struct demo *d = arg;
@@ -63,27 +20,15 @@ static void tick(void *arg) {
         pthread_mutex_lock(&d->steer);
         double seconds = (double)(clock_mono(d->clock) - d->grow_since_ms) / 1000;
         double to = (double)d->grow_from + d->grow_per_second * seconds;
-        move_maxitem(d, to < (double)CORPUS_MAX_ID ? (int64_t)to : CORPUS_MAX_ID);
+        demo_move_maxitem(d, to < (double)CORPUS_MAX_ID ? (int64_t)to : CORPUS_MAX_ID, false);
         pthread_mutex_unlock(&d->steer);
     }
-    int64_t now = clock_mono(&clock_machine);
+    hub_tick(&d->hub);
+    int64_t now = clock_mono(d->clock);
     if (now >= d->next_keep_alive_ms) {
         d->next_keep_alive_ms = now + d->keep_alive_ms;
         hub_keep_alive(&d->hub);
     }
-}
-
-enum verdict demo_set_faults(struct demo *d, const char *const *specs, size_t n, struct err *e) {
-    struct faults *fresh = NULL;
-    enum verdict v = faults_new(specs, n, d->seed, d->clock, &fresh, e);
-    if (v != V_OK)
-        return v;
-    pthread_rwlock_wrlock(&d->faults_lock);
-    struct faults *old = d->faults;
-    d->faults = fresh;
-    pthread_rwlock_unlock(&d->faults_lock);
-    faults_free(old);
-    return V_OK;
 }
 
 static enum MHD_Result answer_other(struct request *r, const char *path) {
@@ -98,6 +43,10 @@ static enum MHD_Result answer(struct request *r, const char *path, bool post) {
     if (strncmp(path, "/demo/", 6) == 0) {
         stats_count(&r->demo->stats.requests[EP_CONTROL]);
         return control_answer(r, path + 6, post);
+    }
+    if (hub_is_down(&r->demo->hub)) {
+        stats_count(&r->demo->stats.faults[FAULT_DOWN]);
+        return reply_reset(r->connection);
     }
     if (post) {
         stats_count(&r->demo->stats.requests[EP_OTHER]);
@@ -206,6 +155,11 @@ static void release(struct demo *d) {
     free(d);
 }
 
+static void stop_waker(struct demo *d) {
+    waker_stop(&d->waker);
+    waker_release(&d->waker);
+}
+
 static enum verdict start_threads(struct demo *d, const struct demo_options *o, struct err *e) {
     enum verdict v = demo_set_faults(d, o->faults, o->n_faults, e);
     if (v != V_OK)
@@ -214,10 +168,16 @@ static enum verdict start_threads(struct demo *d, const struct demo_options *o, 
     v = waker_start(&d->waker, tick_ms, tick, d, e);
     if (v != V_OK)
         return v;
+    v = burst_start(&d->burst, &d->hub, &d->stats, e);
+    if (v != V_OK) {
+        stop_waker(d);
+        return v;
+    }
     v = start_http(d, o, e);
     if (v != V_OK) {
-        waker_stop(&d->waker);
-        waker_release(&d->waker);
+        stop_waker(d);
+        burst_stop(&d->burst);
+        burst_release(&d->burst);
     }
     return v;
 }
@@ -236,9 +196,9 @@ enum verdict demo_start(const struct demo_options *o, struct demo **ret, struct 
     d->grow_from = o->maxitem;
     d->grow_since_ms = clock_mono(d->clock);
     d->keep_alive_ms = o->keep_alive_ms > 0 ? o->keep_alive_ms : 30000;
-    d->next_keep_alive_ms = clock_mono(&clock_machine) + d->keep_alive_ms;
+    d->next_keep_alive_ms = clock_mono(d->clock) + d->keep_alive_ms;
     stats_init(&d->stats);
-    hub_init(&d->hub, c);
+    hub_init(&d->hub, c, d->clock, &d->stats);
     pthread_rwlock_init(&d->faults_lock, NULL);
     pthread_mutex_init(&d->steer, NULL);
     v = start_threads(d, o, e);
@@ -265,7 +225,9 @@ void demo_stop(struct demo *d) {
         return;
     waker_stop(&d->waker);
     hub_stop(&d->hub);
+    burst_stop(&d->burst);
     MHD_stop_daemon(d->mhd);
     waker_release(&d->waker);
+    burst_release(&d->burst);
     release(d);
 }

@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "demo/corpus.h"
+#include "demo/mentions.h"
+#include "demo/stream_faults.h"
 
 struct demo;
 
@@ -23,7 +25,9 @@ struct demo_options {
     int keep_alive_ms;                /* of event streams; 0: 30 seconds */
     const char *const *faults;        /* specs as in demo/faults.h */
     size_t n_faults;
-    const struct clock *clock; /* for "for=60s" and growth; NULL: the machine's */
+    /* For "for=60s", "drop=500", growth and keep-alive, which all come within a few real
+     * milliseconds of their time; NULL: the machine's. Delays and bursts are always real. */
+    const struct clock *clock;
 };
 
 /* V_INVALID: an option is wrong. V_FATAL: the address cannot be bound. */
@@ -31,5 +35,27 @@ MUST_CHECK enum verdict demo_start(const struct demo_options *o, struct demo **r
 int demo_port(const struct demo *d);
 struct corpus *demo_corpus(struct demo *d); /* the server's own; valid until demo_stop() */
 void demo_stop(struct demo *d);             /* NULL is fine; open connections are cut */
+
+/* Steering, from any thread; the controls below /demo/ do the same. `quiet`: the streams and
+ * updates.json say nothing of it. */
+
+/* Moves maxitem and names the new ids (the newest 100 at most) and what they answer. */
+void demo_set_maxitem(struct demo *d, int64_t maxitem, bool quiet);
+/* Changes each item of lo..hi; those that are null are passed over unless `how` restores them. A
+ * range is named by a burst. V_NOT_FOUND: beyond maxitem, or a single id that is null. V_LIMIT: see
+ * corpus_mutate() and burst_add(). */
+MUST_CHECK enum verdict demo_mutate(struct demo *d, int64_t lo, int64_t hi, enum corpus_change how,
+                                    bool quiet, int64_t *ret_changed, struct err *e);
+MUST_CHECK enum verdict demo_mutate_user(struct demo *d, const char *name, bool quiet,
+                                         struct err *e);
+/* Names ids that did not change. Returns at once; see burst_add(). */
+MUST_CHECK enum verdict demo_mention(struct demo *d, const struct mentions *m, struct err *e);
+/* Does it to every open stream of updates, now. */
+void demo_stream_do(struct demo *d, enum stream_deed deed);
+/* While down, streams are cut and every request below /v0 is answered by RST. */
+void demo_set_down(struct demo *d, bool down);
+/* V_INVALID as faults_new(); the old rules stay then. */
+MUST_CHECK enum verdict demo_set_faults(struct demo *d, const char *const *specs, size_t n,
+                                        struct err *e);
 
 #endif

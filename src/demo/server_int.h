@@ -3,6 +3,7 @@
 #ifndef TAIN_DEMO_SERVER_INT_H
 #define TAIN_DEMO_SERVER_INT_H
 
+#include "demo/burst.h"
 #include "demo/faults.h"
 #include "demo/server.h"
 #include "demo/stats.h"
@@ -23,13 +24,14 @@ struct demo {
     struct stats stats;
     struct waker waker;
     struct hub hub;
+    struct burst burst;
     pthread_rwlock_t faults_lock;
     struct faults *faults;
     pthread_mutex_t steer; /* whoever moves maxitem; taken before the hub's lock */
     double grow_per_second;
     int64_t grow_from, grow_since_ms;
     int keep_alive_ms;
-    int64_t next_keep_alive_ms;
+    int64_t next_keep_alive_ms; /* of the waker thread */
 };
 
 struct request {
@@ -45,13 +47,10 @@ struct request {
     struct strbuf body; /* of a POST */
 };
 
-/* Moves maxitem and tells the streams. Any thread. */
-void demo_set_maxitem(struct demo *d, int64_t maxitem);
+/* Under the steering lock: moves maxitem and tells the streams. */
+void demo_move_maxitem(struct demo *d, int64_t to, bool quiet);
 /* Answers a request below /demo/. */
 enum MHD_Result control_answer(struct request *r, const char *path, bool post);
-/* V_INVALID as faults_new(); the old rules stay then. */
-MUST_CHECK enum verdict demo_set_faults(struct demo *d, const char *const *specs, size_t n,
-                                        struct err *e);
 /* Answers a request below /v0/, faults included; false when the path names nothing. */
 bool api_route(struct request *r, const char *path);
 enum MHD_Result api_answer(struct request *r);

@@ -43,9 +43,12 @@ void stats_reset(struct stats *s) {
         s->requests[i] = 0;
     for (size_t i = 0; i < ARRAY_LEN(s->faults); i++)
         s->faults[i] = 0;
-    _Atomic int64_t *const rest[] = {&s->delays,           &s->peak_in_flight, &s->peak_per_second,
-                                     &s->distinct_ids,     &s->repeated_ids,   &s->max_per_id,
-                                     &s->foreign_redirects};
+    for (size_t i = 0; i < ARRAY_LEN(s->lists); i++)
+        s->lists[i] = 0;
+    _Atomic int64_t *const rest[] = {
+        &s->delays,       &s->peak_in_flight,  &s->peak_per_second,   &s->distinct_ids,
+        &s->repeated_ids, &s->max_per_id,      &s->foreign_redirects, &s->streams_opened,
+        &s->frames_sent,  &s->streams_overrun, &s->mentions};
     for (size_t i = 0; i < ARRAY_LEN(rest); i++)
         *rest[i] = 0;
     s->window = 0;
@@ -58,6 +61,10 @@ void stats_render(const struct stats *s, int64_t maxitem, struct strbuf *out) {
     strbuf_adds(out, "{\"requests\":{");
     for (int i = 0; i < EP_COUNT; i++)
         strbuf_addf(out, "%s\"%s\":%lld", i ? "," : "", NAMES[i], (long long)s->requests[i]);
+    strbuf_adds(out, "},\"lists\":{");
+    for (int i = 0; i < CORPUS_N_LISTS; i++)
+        strbuf_addf(out, "%s\"%s\":%lld", i ? "," : "", corpus_list_name((enum corpus_list)i),
+                    (long long)s->lists[i]);
     strbuf_adds(out, "},\"faults\":{");
     for (int i = 1; i < FAULT_N_KINDS; i++)
         strbuf_addf(out, "\"%s\":%lld,", fault_kind_name((enum fault_kind)i),
@@ -74,6 +81,12 @@ void stats_render(const struct stats *s, int64_t maxitem, struct strbuf *out) {
         {"peak_in_flight", s->peak_in_flight},
         {"peak_per_second", s->peak_per_second},
         {"foreign_redirects", s->foreign_redirects},
+        {"streams_open", s->streams_open},
+        {"streams_opened", s->streams_opened},
+        {"frames_sent", s->frames_sent},
+        {"streams_overrun", s->streams_overrun},
+        {"mentions", s->mentions},
+        {"bursts", s->bursts},
         {"maxitem", maxitem},
     };
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)

@@ -17,12 +17,14 @@
 struct run {
     const struct catchup_options *o;
     struct http_client *http;
-    struct queue to_writer, from_writer;
+    struct queue to_writer;
+    struct mailbox mailbox;
     _Atomic int64_t db_offset_ms;
     struct ingest *ingest;
     struct writer *writer;
     struct range window;
-    int64_t maxitem, canary;
+    _Atomic int64_t maxitem;
+    int64_t canary;
     struct patience patience; /* while the main thread has the store */
     pthread_t fetch_thread, write_thread;
     enum ingest_end end;
@@ -113,10 +115,11 @@ static enum verdict choose_window(struct run *r, bool *ret_any, struct err *e) {
 }
 
 static enum verdict find_window(struct run *r, bool *ret_any, struct err *e) {
-    enum verdict v =
-        fetch_maxitem(r->http, r->o->clock, r->o->upstream, r->o->stop, &r->maxitem, e);
+    int64_t maxitem = 0;
+    enum verdict v = fetch_maxitem(r->http, r->o->clock, r->o->upstream, r->o->stop, &maxitem, e);
     if (v != V_OK)
         return v;
+    r->maxitem = maxitem;
     do {
         v = choose_window(r, ret_any, e);
     } while (v == V_RETRY && (v = patience_bear(&r->patience, e)) == V_OK);
@@ -131,7 +134,7 @@ static void make_workers(struct run *r) {
         .upstream = o->upstream,
         .http = r->http,
         .window = r->window,
-        .maxitem = r->maxitem,
+        .maxitem = &r->maxitem,
         .canary = r->canary,
         .concurrency = o->concurrency,
         .batch_size = o->batch_size,
@@ -141,7 +144,7 @@ static void make_workers(struct run *r) {
         .wait_ms = o->wait_ms,
         .max_outage_ms = o->max_outage_ms,
         .to_writer = &r->to_writer,
-        .from_writer = &r->from_writer,
+        .mailbox = &r->mailbox,
         .db_offset_ms = &r->db_offset_ms,
         .stop = o->stop,
         .seed = rng_fresh().state,
@@ -152,12 +155,9 @@ static void make_workers(struct run *r) {
         .plan = {.window = r->window, .width = o->segment_width, .replay = o->replay},
         .provider = "hn-upstream",
         .rps = o->rps,
-        .maxitem = r->maxitem,
+        .maxitem = &r->maxitem,
         .max_outage_ms = o->max_outage_ms,
         .in = &r->to_writer,
-        .out = &r->from_writer,
-        .wake = wake_fetch,
-        .wake_arg = r->http,
         .db_offset_ms = &r->db_offset_ms,
         .stop = o->stop,
     });
@@ -279,7 +279,7 @@ enum verdict catchup_run(const struct catchup_options *o, struct catchup_result 
     if (v != V_OK)
         return v;
     queue_init(&r.to_writer, QUEUE_SLOTS);
-    queue_init(&r.from_writer, QUEUE_SLOTS);
+    mailbox_init(&r.mailbox, QUEUE_SLOTS, wake_fetch, r.http);
     bool any = false;
     v = find_window(&r, &any, e);
     ret->end = CATCHUP_NOTHING;
@@ -290,7 +290,7 @@ enum verdict catchup_run(const struct catchup_options *o, struct catchup_result 
         v = any ? run_window(&r, ret, e) : look_after(&r, ret, e);
     ret->duration_ms = clock_mono(o->clock) - begin;
     queue_release(&r.to_writer);
-    queue_release(&r.from_writer);
+    mailbox_release(&r.mailbox);
     http_free(r.http);
     return v;
 }

@@ -26,6 +26,7 @@ struct ingest *ingest_new(const struct ingest_options *o) {
 }
 
 void ingest_free(struct ingest *g) {
+    ingest_close_calls(g);
     http_cancel_all(g->o.http);
     while (g->open) {
         struct segrun *next = g->open->next;
@@ -77,7 +78,13 @@ void ingest_drop_fetch(struct ingest *g, struct fetch *f) {
     g->free_fetches = f;
 }
 
+static bool is_probe(const struct fetch *f) {
+    return !f->run && !f->call;
+}
+
 void ingest_fly(struct ingest *g, struct fetch *f) {
+    if (f->id && !is_probe(f))
+        idset_add(&g->flying_ids, f->id);
     f->prev = g->newest;
     f->next = NULL;
     if (g->newest)
@@ -89,6 +96,8 @@ void ingest_fly(struct ingest *g, struct fetch *f) {
 }
 
 void ingest_land(struct ingest *g, struct fetch *f) {
+    if (f->id && !is_probe(f))
+        idset_remove(&g->flying_ids, f->id);
     if (f->prev)
         f->prev->next = f->next;
     else
@@ -107,6 +116,17 @@ void ingest_fail(struct ingest *g, enum ingest_end end, const struct err *e) {
     if (e)
         g->err = *e;
     g->end = end;
+}
+
+enum lane lane_of(enum purpose purpose) {
+    switch (purpose) {
+    case PURPOSE_GAP:
+        return LANE_GAP;
+    case PURPOSE_MIRROR:
+        return LANE_CATCHUP;
+    default:
+        return LANE_RESCAN;
+    }
 }
 
 static bool belongs(void *run, void *tag) {
@@ -150,9 +170,11 @@ static void notice_stop(struct ingest *g) {
 static bool wind_down(struct ingest *g) {
     int64_t waited = ingest_now(g) - g->stop_mono;
     bool hurry = g->end == INGEST_FATAL || g->end == INGEST_OUTAGE || g->health.ill;
-    if (g->n_flying == 0 || hurry || waited >= STOP_GRACE_MS)
+    bool enough = g->n_flying == 0 || hurry || waited >= STOP_GRACE_MS;
+    ingest_cancel_calls(g, enough);
+    if (enough)
         ingest_release_all(g);
-    return g->n_open == 0 || waited >= STOP_LIMIT_MS;
+    return (enough && g->n_open == 0) || waited >= STOP_LIMIT_MS;
 }
 
 static int64_t wake_at(const struct ingest *g, int64_t deadline) {
@@ -162,15 +184,18 @@ static int64_t wake_at(const struct ingest *g, int64_t deadline) {
 
 enum ingest_end ingest_step(struct ingest *g, int64_t deadline) {
     ingest_take_answers(g);
+    ingest_take_calls(g);
     notice_stop(g);
     ingest_ask_for_work(g);
     ingest_start_fetches(g);
     http_step(g->o.http, wake_at(g, deadline), ingest_done, g);
+    ingest_deliver_answers(g);
     ingest_flush(g);
     metric_set(&m_waiting, 0, (int64_t)g->waiting.n);
     if (g->end == INGEST_RUNNING || !g->stop_mono)
         return INGEST_RUNNING;
-    if (g->end == INGEST_FINISHED)
-        return INGEST_FINISHED;
-    return wind_down(g) ? g->end : INGEST_RUNNING;
+    if (g->end != INGEST_FINISHED && !wind_down(g))
+        return INGEST_RUNNING;
+    ingest_close_calls(g);
+    return g->end;
 }

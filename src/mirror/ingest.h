@@ -1,11 +1,13 @@
-/* The ingest core: fetches the ids of claimed segments with hundreds in flight, judges each answer,
- * retries, and fills batches for the writer. One object, one thread (the fetch thread); all it
- * shares are two bounded queues. ingest_step() may be called without threads and with a manual
- * clock. */
+/* The ingest core and fetch service: everything that a process asks of the upstream goes through
+ * here, over one set of connections and under one rate limit, in lanes of precedence: calls of
+ * other threads first, then the ids of claimed segments (gap, mirror, replay and rescan). Of
+ * segments it judges each answer, retries, and fills batches for the writer; a call is answered as
+ * it is. An id is never in flight twice. One object, one thread (the fetch thread); all it shares
+ * are bounded queues. ingest_step() may be called without threads and with a manual clock. */
 #ifndef TAIN_MIRROR_INGEST_H
 #define TAIN_MIRROR_INGEST_H
 
-#include "base/queue.h"
+#include "base/keyqueue.h"
 #include "base/thread.h"
 #include "mirror/jobs.h"
 #include "mirror/outcome.h"
@@ -17,7 +19,7 @@ struct ingest_options {
     const char *upstream;     /* without a slash at its end */
     struct http_client *http; /* owned by the ingest's thread from now on */
     struct range window;
-    int64_t maxitem;
+    const _Atomic int64_t *maxitem; /* tells young ids from old ones */
     int64_t canary;  /* an id that the upstream has answered well, 0 = none known yet */
     int concurrency; /* the ceiling */
     int batch_size;
@@ -26,7 +28,11 @@ struct ingest_options {
     int64_t heartbeat_ms;  /* how often a held segment is renewed at least */
     int64_t wait_ms;       /* how long to wait for what is on a ladder */
     int64_t max_outage_ms; /* give up after so long without a good answer */
-    struct queue *to_writer, *from_writer;
+    struct queue *to_writer;
+    struct mailbox *mailbox; /* answers of the writer; wakes the HTTP client */
+    struct calls *calls;     /* NULL: nobody calls. Closed, and emptied, at the end */
+    struct keyqueue *ids;    /* what stands above the comments of a gap goes there; may be NULL */
+    bool endless;            /* when nothing is left to do, more will come */
     const _Atomic int64_t *db_offset_ms; /* database time minus clock_mono() */
     const struct stop_token *stop;
     uint64_t seed; /* of the jitter */

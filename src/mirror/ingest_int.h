@@ -2,6 +2,7 @@
 #ifndef TAIN_MIRROR_INGEST_INT_H
 #define TAIN_MIRROR_INGEST_INT_H
 
+#include "mirror/idset.h"
 #include "mirror/ingest.h"
 #include "mirror/segrun.h"
 #include "policy/concurrency.h"
@@ -17,10 +18,12 @@
 #define WITNESS_MS 5000    /* two ids that ask for one within this time are believed */
 #define STOP_GRACE_MS 2000 /* what is in flight at a stop may still arrive */
 #define STOP_LIMIT_MS 4500 /* and then everything is released */
+#define TWIN_MS 20 /* an id that is in flight for another lane is looked at again after it */
 
 /* One id on its way. Owned by the HTTP client while in flight, by the heap while it waits. */
 struct fetch {
-    struct segrun *run; /* NULL: a probe of an ill upstream */
+    struct segrun *run; /* NULL: a call, or else a probe of an ill upstream */
+    struct call *call;
     int64_t id;
     enum exception_state state; /* of its row, or EXC_PENDING while it has none */
     int attempts, rung;
@@ -60,6 +63,10 @@ struct ingest {
     struct fetch *oldest, *newest; /* in flight */
     struct fetch *free_fetches;
     int n_flying;
+    struct idset flying_ids; /* without probes */
+
+    struct call *first_call, *last_call; /* waiting for their turn */
+    struct call *answered;               /* of this step: they go back together at its end */
 
     struct concurrency window;
     struct health health;
@@ -88,12 +95,33 @@ struct ingest {
 int64_t ingest_now(const struct ingest *g);    /* mono */
 int64_t ingest_now_db(const struct ingest *g); /* database time */
 
+/* The lane of a segment. */
+enum lane lane_of(enum purpose purpose);
+
+/* ingest_calls.c: requests of other threads */
+void ingest_take_calls(struct ingest *g);
+/* The first call that may start now, taken out of its queue; NULL: none. While the upstream is ill
+ * only what is not about an item may. */
+struct call *ingest_next_call(struct ingest *g);
+bool ingest_has_calls(const struct ingest *g);
+void ingest_answer_call(struct ingest *g, struct fetch *f, const struct http_result *r);
+/* To their askers, who are woken once each. */
+void ingest_deliver_answers(struct ingest *g);
+/* Gives back those that wait, and with `flying` those in flight too. */
+void ingest_cancel_calls(struct ingest *g, bool flying);
+/* No more calls: at the end of the run. */
+void ingest_close_calls(struct ingest *g);
+
 /* ingest_start.c: decides what is requested next */
 void ingest_start_fetches(struct ingest *g);
 int64_t ingest_next_start(const struct ingest *g); /* mono ms at which it wants to run again */
 
 /* ingest_judge.c: takes answers */
 void ingest_done(void *ctx, const struct http_result *r);
+/* Counts the answer, and lets it move the window of requests in flight. */
+void ingest_note_load(struct ingest *g, const struct fetch *f, const struct http_result *r,
+                      const struct judgement *j);
+void ingest_note_health(struct ingest *g, const struct fetch *f, const struct judgement *j);
 void ingest_except(struct ingest *g, struct fetch *f, enum exception_state state,
                    enum fail_class cls, const char *detail, int64_t due_mono);
 

@@ -65,7 +65,7 @@ static void refund(struct ingest *g) {
             refund_one(g->waiting.at[k], g->waiting.at[k]->id);
 }
 
-static void note_health(struct ingest *g, const struct fetch *f, const struct judgement *j) {
+void ingest_note_health(struct ingest *g, const struct fetch *f, const struct judgement *j) {
     if (!health_note(&g->health, f->id, j->ill ? (int)j->cls : 0, ingest_now(g)))
         return;
     atomic_store(&g->illness, fail_class_name(j->cls));
@@ -149,7 +149,7 @@ static void honour_retry_after(struct ingest *g, const struct fetch *f,
     g->patience_mono = now;
 }
 
-static void note_load(struct ingest *g, const struct fetch *f, const struct http_result *r,
+void ingest_note_load(struct ingest *g, const struct fetch *f, const struct http_result *r,
                       const struct judgement *j) {
     int64_t now = ingest_now(g);
     metric_add(&m_http_requests, (int)r->cls, 1);
@@ -216,6 +216,10 @@ void ingest_done(void *ctx, const struct http_result *r) {
     struct ingest *g = ctx;
     struct fetch *f = r->tag;
     ingest_land(g, f);
+    if (f->call) {
+        ingest_answer_call(g, f, r);
+        return;
+    }
     struct item it = {0};
     enum item_shape shape = ITEM_GARBAGE;
     static struct str nothing = {"", 0};
@@ -226,8 +230,8 @@ void ingest_done(void *ctx, const struct http_result *r) {
         shape = item_parse(run ? &ingest_batch(g, run)->arena : &probe_arena,
                            r->body.p ? r->body : nothing, f->id, &it);
     struct judgement j = judge_answer(r->cls, shape, shape == ITEM_OK && item_is_delayed(&it),
-                                      id_is_young(f->id, g->o.maxitem));
-    note_load(g, f, r, &j);
+                                      id_is_young(f->id, atomic_load(g->o.maxitem)));
+    ingest_note_load(g, f, r, &j);
     if (!run) {
         take_probe(g, f, &j);
         arena_release(&probe_arena);
@@ -236,7 +240,7 @@ void ingest_done(void *ctx, const struct http_result *r) {
     run->in_flight--;
     if (j.ill && !f->failed_mono)
         f->failed_mono = ingest_now(g);
-    note_health(g, f, &j);
+    ingest_note_health(g, f, &j);
     if (j.has_item)
         keep_item(g, f, &it);
     if (!j.ill) {

@@ -1,5 +1,6 @@
 #include "mirror/ingest_int.h"
 #include "mirror/metrics.h"
+#include "mirror/refresh.h"
 
 #include <stdlib.h>
 
@@ -8,7 +9,7 @@
 static struct job *new_job(struct ingest *g, enum job_kind kind) {
     struct job *j = g->n_idle_jobs ? g->idle_jobs[--g->n_idle_jobs] : xcalloc(1, sizeof *j);
     struct arena kept = j->arena;
-    *j = (struct job){.kind = kind, .arena = kept};
+    *j = (struct job){.letter = LETTER_JOB, .kind = kind, .arena = kept, .reply = g->o.mailbox};
     return j;
 }
 
@@ -123,7 +124,13 @@ static void remove_run(struct ingest *g, struct segrun *gone) {
         }
 }
 
-static void count(const struct apply_stats *s) {
+/* Each item counts once: what an updater looks at again is not what it catches up with. */
+static void count(const struct ingest *g, const struct segrun *r, const struct apply_stats *s) {
+    if (g->o.endless && lane_of(r->purpose) == LANE_RESCAN) {
+        metric_add(&m_rescan_processed, 0, s->inserted + s->changed + s->unchanged + s->stale);
+        metric_add(&m_rescan_changed, 0, s->inserted + s->changed);
+        return;
+    }
     metric_add(&m_items, ITEMS_INSERTED, s->inserted);
     metric_add(&m_items, ITEMS_CHANGED, s->changed);
     metric_add(&m_items, ITEMS_UNCHANGED, s->unchanged);
@@ -137,7 +144,9 @@ static void take_ack(struct ingest *g, struct job *j) {
     r->unacked--;
     g->unacked--;
     if (j->verdict == V_OK) {
-        count(&j->stats);
+        count(g, r, &j->stats);
+        if (g->o.ids && r->purpose == PURPOSE_GAP)
+            refresh_above(g->o.ids, j->batch);
     } else if (!r->lost) {
         r->lost = true; /* nothing more may be written for it: the cursor would pass a hole */
         ingest_forget_run(g, r);
@@ -156,7 +165,7 @@ static void take_ack(struct ingest *g, struct job *j) {
 static void consider_end(struct ingest *g, const struct window_work *w) {
     int64_t now = ingest_now(g);
     g->next_claim_mono = now + POLL_PEERS_MS;
-    if (g->n_open || w->pending || w->unfinished)
+    if (g->o.endless || g->n_open || w->pending || w->unfinished)
         return;
     const struct backoff *b = &g->o.retry.backoff;
     int64_t longest = b->max_ms + b->jitter_ms + g->o.wait_ms;
@@ -176,8 +185,9 @@ static void take_claim(struct ingest *g, struct job *j) {
     } else {
         struct segrun *r = segrun_new(&j->claim, ingest_now_db(g), ingest_now(g));
         struct segrun **at = &g->open;
-        while (*at)
+        while (*at && lane_of((*at)->purpose) <= lane_of(r->purpose))
             at = &(*at)->next;
+        r->next = *at;
         *at = r;
         g->n_open++;
     }
@@ -197,7 +207,7 @@ static void take_turns(struct ingest *g, const struct job *j) {
 
 void ingest_take_answers(struct ingest *g) {
     struct job *j;
-    while ((j = queue_pop(g->o.from_writer, 0))) {
+    while ((j = mailbox_take(g->o.mailbox, 0))) {
         g->jobs_out--;
         if (j->kind == JOB_BATCH)
             take_ack(g, j);
@@ -209,25 +219,43 @@ void ingest_take_answers(struct ingest *g) {
     }
 }
 
-static int64_t ids_ahead(const struct ingest *g) {
+/* Ids that are ready to be started in a lane and those before it. */
+static int64_t ids_ahead(const struct ingest *g, enum lane last) {
     int64_t n = 0;
     for (const struct segrun *r = g->open; r; r = r->next)
-        if (!r->lost && !r->releasing)
+        if (!r->lost && !r->releasing && lane_of(r->purpose) <= last)
             n += segrun_left(r);
     return n;
 }
 
 #define MAX_OPEN 64
 
+/* The last lane that is short of ids; LANE_REALTIME: none is. A lane that has enough must not hide
+ * that something more urgent may have come. */
+static enum lane short_lane(const struct ingest *g) {
+    int64_t enough = 2 * (int64_t)concurrency_limit(&g->window);
+    for (int lane = LANE_RESCAN; lane > LANE_REALTIME; lane--)
+        if (ids_ahead(g, (enum lane)lane) < enough)
+            return (enum lane)lane;
+    return LANE_REALTIME;
+}
+
+static void ask_for_claim(struct ingest *g, int64_t now) {
+    if (g->claim_asked || g->nothing_left || now < g->next_claim_mono || g->n_open >= MAX_OPEN)
+        return;
+    enum lane lane = short_lane(g);
+    if (lane == LANE_REALTIME || (lane < LANE_RESCAN && !g->o.endless))
+        return;
+    struct job *j = new_job(g, JOB_CLAIM);
+    j->last_lane = lane;
+    g->claim_asked = true;
+    send(g, j);
+}
+
 void ingest_ask_for_work(struct ingest *g) {
     if (g->end != INGEST_RUNNING)
         return;
-    int64_t now = ingest_now(g);
-    bool wants = ids_ahead(g) < 2 * (int64_t)concurrency_limit(&g->window) && g->n_open < MAX_OPEN;
-    if (wants && !g->claim_asked && !g->nothing_left && now >= g->next_claim_mono) {
-        g->claim_asked = true;
-        send(g, new_job(g, JOB_CLAIM));
-    }
+    ask_for_claim(g, ingest_now(g));
     if (g->o.rps > 0 && !g->turns_asked && !g->have_next_turns) {
         struct job *j = new_job(g, JOB_TURNS);
         j->n_turns = turns_lease_size(g->o.rps);

@@ -24,8 +24,11 @@ static bool take_turn(struct ingest *g) {
 }
 
 static void start(struct ingest *g, struct fetch *f) {
-    char url[1024];
-    snprintf(url, sizeof url, "%s/item/%lld.json", g->o.upstream, (long long)f->id);
+    char url[2048];
+    if (f->call && !f->id)
+        snprintf(url, sizeof url, "%s%s", g->o.upstream, f->call->path);
+    else
+        snprintf(url, sizeof url, "%s/item/%lld.json", g->o.upstream, (long long)f->id);
     f->started_db = ingest_now_db(g);
     ingest_fly(g, f);
     struct err e;
@@ -54,9 +57,36 @@ static void probe(struct ingest *g) {
     start(g, f);
 }
 
+static bool start_call(struct ingest *g, int64_t now) {
+    if (!ingest_has_calls(g) || !take_turn(g))
+        return false;
+    struct fetch *f = ingest_new_fetch(g);
+    f->call = ingest_next_call(g);
+    f->id = f->call->id;
+    f->first_mono = now;
+    start(g, f);
+    return true;
+}
+
+/* Another lane has the id in flight: its answer may be older than what is wanted here, so this one
+ * waits for its own. */
+static void wait_for_twin(struct ingest *g, struct fetch *f, int64_t now) {
+    f->due_mono = now + TWIN_MS;
+    f->run->waiting++;
+    heap_push(&g->waiting, f);
+}
+
 static bool start_waiting(struct ingest *g, int64_t now) {
     struct fetch *f = heap_top(&g->waiting);
-    if (!f || f->due_mono > now || !take_turn(g))
+    if (!f || f->due_mono > now)
+        return false;
+    if (idset_has(&g->flying_ids, f->id)) {
+        heap_pop(&g->waiting);
+        f->run->waiting--;
+        wait_for_twin(g, f, now);
+        return true;
+    }
+    if (!take_turn(g))
         return false;
     heap_pop(&g->waiting);
     f->run->waiting--;
@@ -65,22 +95,34 @@ static bool start_waiting(struct ingest *g, int64_t now) {
     return true;
 }
 
+static struct fetch *next_of(struct ingest *g, struct segrun *r, int64_t now) {
+    struct next_fetch next;
+    if (!segrun_next(r, &next))
+        return NULL;
+    struct fetch *f = ingest_new_fetch(g);
+    f->run = r;
+    f->id = next.id;
+    f->state = next.state;
+    f->attempts = next.attempts;
+    f->rung = next.rung;
+    f->first_mono = now;
+    return f;
+}
+
+/* Open segments stand in order of their lanes. */
 static bool start_new(struct ingest *g, int64_t now) {
     for (struct segrun *r = g->open; r; r = r->next) {
         if (r->releasing || r->lost || !segrun_has_next(r))
             continue;
         if (!take_turn(g))
             return false;
-        struct next_fetch next;
-        if (!segrun_next(r, &next))
+        struct fetch *f = next_of(g, r, now);
+        if (!f)
             continue;
-        struct fetch *f = ingest_new_fetch(g);
-        f->run = r;
-        f->id = next.id;
-        f->state = next.state;
-        f->attempts = next.attempts;
-        f->rung = next.rung;
-        f->first_mono = now;
+        if (idset_has(&g->flying_ids, f->id)) {
+            wait_for_twin(g, f, now);
+            return true;
+        }
         r->in_flight++;
         start(g, f);
         return true;
@@ -91,21 +133,24 @@ static bool start_new(struct ingest *g, int64_t now) {
 void ingest_start_fetches(struct ingest *g) {
     if (g->end != INGEST_RUNNING)
         return;
+    int64_t now = ingest_now(g);
     if (g->health.ill) {
         probe(g);
+        while (start_call(g, now) && g->end == INGEST_RUNNING)
+            ;
         return;
     }
-    int64_t now = ingest_now(g);
     if (now < g->not_before_mono)
         return;
     if (g->not_before_mono) { /* the pause is over */
         g->not_before_mono = 0;
         atomic_store(&g->illness, NULL);
     }
-    if (g->unacked >= MAX_UNACKED)
-        return;
     int limit = concurrency_limit(&g->window);
-    while (g->n_flying < limit && g->end == INGEST_RUNNING)
+    while (g->n_flying < limit && g->end == INGEST_RUNNING && start_call(g, now))
+        ;
+    /* calls are bounded by those who make them; segments by what the writer can take */
+    while (g->n_flying < limit && g->end == INGEST_RUNNING && g->unacked < MAX_UNACKED)
         if (!start_waiting(g, now) && !start_new(g, now))
             break;
     metric_set(&m_http_inflight, 0, g->n_flying);
@@ -122,7 +167,9 @@ int64_t ingest_next_start(const struct ingest *g) {
         return g->probing ? at : earlier(at, g->health.next_probe_ms);
     if (now < g->not_before_mono)
         return earlier(at, g->not_before_mono);
-    if (g->unacked >= MAX_UNACKED || g->n_flying >= concurrency_limit(&g->window))
+    if (g->n_flying >= concurrency_limit(&g->window))
+        return at;
+    if (g->unacked >= MAX_UNACKED && !ingest_has_calls(g))
         return at;
     const struct fetch *f = heap_top(&g->waiting);
     if (f)

@@ -25,8 +25,41 @@ extern struct metric m_db_seconds, m_db_batch_items, m_db_retries;
 extern struct metric m_upstream_ill; /* gauge: 1 while the lane is paused */
 extern struct metric m_leases_lost;
 
-/* Everything above, for rendering. */
+/* The updater's */
+extern struct metric m_connected;      /* gauge: 1 while the stream is open and its gap filled */
+extern struct metric m_last_event_age; /* gauge, ms; set by the supervisor */
+extern struct metric m_workers_alive, m_worker_restarts;
+extern struct metric m_queue_depth, m_queue_full; /* of the realtime queue */
+extern struct metric m_reconnects;
+extern struct metric m_frames;  /* of the stream, by enum updates_kind of hn/updates.h */
+extern struct metric m_gap_ids; /* ids of gaps, by way: GAP_QUEUE, GAP_SEGMENTS */
+extern struct metric m_polls;   /* of updates.json while the stream is down, good ones */
+extern struct metric m_live_updated,
+    m_live_changed;                   /* items written for the stream; those that differ */
+extern struct metric m_live_outcomes; /* by enum live_outcome */
+extern struct metric m_refresh_skipped;
+extern struct metric m_update_age; /* histogram, seconds */
+extern struct metric m_rescan_age, m_rescan_processed, m_rescan_changed, m_replay_duration;
+extern struct metric m_null_backlog, m_live_dlq;
+extern struct metric m_profiles, m_profiles_failed, m_lists_seen;
+extern struct metric m_role; /* gauge by role: standby, active */
+
+enum gap_way { GAP_QUEUE, GAP_SEGMENTS };
+/* What became of an id that the realtime queue gave out. */
+enum live_outcome {
+    LIVE_STORED,
+    LIVE_MISSING,
+    LIVE_RECHECK,
+    LIVE_FAILED,
+    LIVE_DEAD,
+    LIVE_GIVEN_BACK
+};
+
+/* Of every mirror command, for rendering. */
 extern struct metric *const mirror_metrics[];
 extern const size_t mirror_n_metrics;
+/* What only an updater has. */
+extern struct metric *const updater_metrics[];
+extern const size_t updater_n_metrics;
 
 #endif

@@ -1,12 +1,15 @@
 #include "mirror/writer.h"
 
 #include "base/log.h"
+#include "mirror/group.h"
 #include "mirror/metrics.h"
 #include "mirror/outcome.h"
 #include "mirror/patience.h"
+#include "store/live.h"
 #include "store/status.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define PLAN_EVERY_MS 1000
 #define CLOCK_EVERY_MS 10000
@@ -19,6 +22,8 @@ struct writer {
     /* A batch could not be written: later ones must not move their cursors over it. V_OK: none. */
     enum verdict broken;
     struct err why;
+    struct group group;
+    struct job *set_aside; /* came after a group and is no part of it */
     int64_t next_plan, next_clock, next_status;
     _Atomic int64_t covered, busy_since; /* since when a job keeps the database, 0 = none does */
 };
@@ -31,10 +36,14 @@ struct writer *writer_new(const struct writer_options *o) {
                                     .stop = o->stop,
                                     .max_outage_ms = o->max_outage_ms,
                                     .rng = rng_fresh()};
+    group_init(&w->group);
     return w;
 }
 
 void writer_free(struct writer *w) {
+    if (!w)
+        return;
+    group_release(&w->group);
     free(w);
 }
 
@@ -59,8 +68,15 @@ static enum verdict sample_clock(struct writer *w, struct err *e) {
     return V_OK;
 }
 
+static void follow(struct writer *w) {
+    int64_t maxitem = atomic_load(w->o.maxitem);
+    if (w->o.follow && maxitem > w->o.plan.window.hi)
+        w->o.plan.window.hi = maxitem;
+}
+
 static enum verdict plan_now(struct writer *w, struct err *e) {
     struct plan_report report;
+    follow(w);
     enum verdict v = store_reclaim(w->o.store, e);
     if (v == V_OK)
         v = plan_step(w->o.store, &w->o.plan, LOW_WATER, &report, e);
@@ -69,9 +85,10 @@ static enum verdict plan_now(struct writer *w, struct err *e) {
     atomic_store(&w->covered, report.covered);
     metric_set(&m_frontier, 0, report.frontier.id);
     metric_set(&m_frontier_waiting, 0, report.frontier.excluding_waiting);
-    metric_set(&m_frontier_lag, 0, w->o.maxitem - report.frontier.excluding_waiting);
+    int64_t lag = atomic_load(w->o.maxitem) - report.frontier.excluding_waiting;
+    metric_set(&m_frontier_lag, 0, lag > 0 ? lag : 0);
     int64_t total = w->o.plan.window.hi - w->o.plan.window.lo + 1;
-    metric_set(&m_progress, 0, report.covered * 10000 / total);
+    metric_set(&m_progress, 0, total > 0 ? report.covered * 10000 / total : 10000);
     w->next_plan = clock_mono(w->o.clock) + PLAN_EVERY_MS;
     return V_OK;
 }
@@ -89,18 +106,27 @@ static enum verdict read_status(struct writer *w, struct err *e) {
 static enum verdict claim(struct writer *w, struct job *j) {
     char holder[200];
     process_identity(holder, sizeof holder);
+    static const enum purpose last[LANE_N] = {
+        [LANE_GAP] = PURPOSE_GAP, [LANE_CATCHUP] = PURPOSE_MIRROR, [LANE_RESCAN] = PURPOSE_RESCAN};
     const struct range *win = &w->o.plan.window;
-    enum verdict v =
-        store_claim(w->o.store, holder, win->lo, win->hi, &j->arena, &j->claim, &j->err);
-    if (v != V_NOT_FOUND)
+    const struct claim_ask ask = {win->lo, win->hi, last[j->last_lane]};
+    enum verdict v = store_claim(w->o.store, holder, &ask, &j->arena, &j->claim, &j->err);
+    if (v != V_NOT_FOUND || w->o.follow) /* an endless run is planned for by the clock */
         return v;
     v = plan_now(w, &j->err); /* perhaps there is more to plan, or someone's lease ran out */
     if (v == V_OK)
-        v = store_claim(w->o.store, holder, win->lo, win->hi, &j->arena, &j->claim, &j->err);
+        v = store_claim(w->o.store, holder, &ask, &j->arena, &j->claim, &j->err);
     if (v != V_NOT_FOUND)
         return v;
     v = store_window_work(w->o.store, win->lo, win->hi, &j->work, &j->err);
     return v == V_OK ? V_NOT_FOUND : v;
+}
+
+/* A batch of the live stream has no segment. */
+static enum verdict apply_once(struct writer *w, struct batch *b, struct apply_stats *ret,
+                               struct err *e) {
+    return b->segment_id ? store_apply(w->o.store, b, ret, e)
+                         : store_apply_live(w->o.store, b, ret, e);
 }
 
 static void add_stats(struct apply_stats *sum, const struct apply_stats *s) {
@@ -120,12 +146,13 @@ static enum verdict apply_one_by_one(struct writer *w, struct job *j) {
     one.n_exceptions = 0;
     one.release = false;
     one.cursor = 0; /* the cursor never goes back: this leaves it where it is */
+    memset(one.ages, 0, sizeof one.ages);
     enum verdict v = V_OK;
     size_t n = b->n_items, had = b->n_exceptions;
     for (size_t i = 0; i < n && v == V_OK; i++) {
         one.items = &b->items[i];
         one.n_items = 1;
-        v = store_apply(w->o.store, &one, &each, &j->err);
+        v = apply_once(w, &one, &each, &j->err);
         add_stats(&sum, &each);
         if (v != V_INVALID && v != V_LIMIT)
             continue;
@@ -139,9 +166,9 @@ static enum verdict apply_one_by_one(struct writer *w, struct job *j) {
     }
     b->n_items = 0;
     if (v == V_OK)
-        v = store_apply(w->o.store, b, &each, &j->err);
+        v = apply_once(w, b, &each, &j->err);
+    b->n_items = n;
     if (v != V_OK) { /* the batch is whole again, to be tried once more */
-        b->n_items = n;
         b->n_exceptions = had;
         return v;
     }
@@ -151,12 +178,12 @@ static enum verdict apply_one_by_one(struct writer *w, struct job *j) {
 }
 
 static enum verdict apply(struct writer *w, struct job *j) {
-    if (w->broken != V_OK) {
+    if (w->broken != V_OK && j->batch->segment_id) {
         j->err = w->why;
         return w->broken;
     }
     int64_t before = clock_mono(w->o.clock);
-    enum verdict v = store_apply(w->o.store, j->batch, &j->stats, &j->err);
+    enum verdict v = apply_once(w, j->batch, &j->stats, &j->err);
     if (v == V_INVALID || v == V_LIMIT)
         v = apply_one_by_one(w, j);
     metric_observe(&m_db_seconds, clock_mono(w->o.clock) - before);
@@ -171,13 +198,15 @@ static enum verdict do_job(struct writer *w, struct job *j) {
     case JOB_CLAIM:
         return claim(w, j);
     case JOB_TURNS:
+        return store_reserve_turns(w->o.store, w->o.provider, w->o.rps, j->n_turns,
+                                   &j->turns_wait_us, &j->err);
+    case JOB_RUN:
         break;
     }
-    return store_reserve_turns(w->o.store, w->o.provider, w->o.rps, j->n_turns, &j->turns_wait_us,
-                               &j->err);
+    return j->run(w->o.store, j->arg, &j->err);
 }
 
-static void answer(struct writer *w, struct job *j) {
+static void settle(struct writer *w, struct job *j) {
     atomic_store(&w->busy_since, clock_mono(w->o.clock));
     for (;;) {
         j->verdict = do_job(w, j);
@@ -192,16 +221,38 @@ static void answer(struct writer *w, struct job *j) {
     bool answered = j->verdict == V_OK || j->verdict == V_NOT_FOUND || j->verdict == V_CONFLICT;
     if (answered)
         patience_well(&w->patience);
-    if (j->kind == JOB_BATCH && j->verdict != V_OK && j->verdict != V_CONFLICT &&
-        w->broken == V_OK) {
+    if (j->kind == JOB_BATCH && j->batch->segment_id && j->verdict != V_OK &&
+        j->verdict != V_CONFLICT && w->broken == V_OK) {
         w->broken = j->verdict;
         w->why = j->err;
         if (j->verdict == V_FATAL)
             store_note_failure(w->o.store, j->batch, &j->err);
     }
     atomic_store(&w->busy_since, 0);
-    queue_push(w->o.out, j);
-    w->o.wake(w->o.wake_arg);
+}
+
+static void answer(struct writer *w, struct job *j) {
+    settle(w, j);
+    mailbox_put(j->reply, j);
+}
+
+/* Together with all others of its kind that wait right behind it. */
+static void answer_live(struct writer *w, struct job *first) {
+    group_begin(&w->group);
+    for (struct job *j = first; j; j = queue_pop(w->o.in, 0)) {
+        if (!group_takes(&w->group, j)) {
+            w->set_aside = j;
+            break;
+        }
+        group_add(&w->group, j);
+    }
+    if (w->group.n == 1) {
+        answer(w, first);
+        return;
+    }
+    struct job whole = {.kind = JOB_BATCH, .batch = w->group.whole};
+    settle(w, &whole);
+    group_answer(&w->group, &whole);
 }
 
 enum verdict writer_prepare(struct writer *w, struct err *e) {
@@ -241,8 +292,11 @@ static void do_periodic(struct writer *w) {
 }
 
 bool writer_step(struct writer *w, int wait_ms) {
-    struct job *j = queue_pop(w->o.in, wait_ms);
-    if (j)
+    struct job *j = w->set_aside ? w->set_aside : queue_pop(w->o.in, wait_ms);
+    w->set_aside = NULL;
+    if (j && j->kind == JOB_BATCH && !j->batch->segment_id)
+        answer_live(w, j);
+    else if (j)
         answer(w, j);
     do_periodic(w);
     return j != NULL || !queue_is_closed(w->o.in);

@@ -1,10 +1,10 @@
-/* The write thread's work: every write of this process. Takes jobs from the fetch thread, does them
- * with retry, hands them back; in between it plans, merges and keeps the frontier. Owns its store.
- * Planning runs here and not on a thread of its own: each of its steps is a write. */
+/* The write thread's work: every write of this process. Takes jobs from the other threads, does
+ * them with retry, puts them into their mailboxes; in between it plans, merges and keeps the
+ * frontier. Owns its store. Planning runs here and not on a thread of its own: each of its steps is
+ * a write. */
 #ifndef TAIN_MIRROR_WRITER_H
 #define TAIN_MIRROR_WRITER_H
 
-#include "base/queue.h"
 #include "base/thread.h"
 #include "mirror/jobs.h"
 #include "mirror/plan.h"
@@ -15,11 +15,10 @@ struct writer_options {
     struct plan plan;
     const char *provider; /* whose rate is shared */
     double rps;
-    int64_t maxitem;
+    const _Atomic int64_t *maxitem;
+    bool follow;           /* the window ends with maxitem, wherever that is */
     int64_t max_outage_ms; /* of the database */
-    struct queue *in, *out;
-    void (*wake)(void *arg); /* after each answer */
-    void *wake_arg;
+    struct queue *in;
     _Atomic int64_t *db_offset_ms;
     const struct stop_token *stop;
 };

@@ -136,6 +136,12 @@ const char *net_status_reason(long status) {
     return row ? row->reason : "";
 }
 
+void net_make_printable(char *s) {
+    for (; *s; s++)
+        if ((unsigned char)*s < ' ' || (unsigned char)*s > '~')
+            *s = '?';
+}
+
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }

@@ -9,5 +9,7 @@ bool net_status_redirects(long status);
 /* "Service Unavailable"; "" for a status without a well-known name. HTTP/2 sends no reason, so the
  * words are ours. */
 const char *net_status_reason(long status);
+/* Details end up in logs and in a database: one printable line, whatever the server sent. */
+void net_make_printable(char *s);
 
 #endif

@@ -87,6 +87,8 @@ int poller_wait(struct poller *p, int timeout_ms, struct ready ret_ready[POLLER_
         if (ev[i].data.fd == p->wake_fd) {
             uint64_t count;
             *ret_woken = read(p->wake_fd, &count, sizeof count) > 0;
+            /* Only now: who comes in between need not write, the caller is about to look. */
+            atomic_store(&p->waking, false);
             continue;
         }
         uint32_t events = wanted_of(p, &ev[i]);
@@ -98,6 +100,8 @@ int poller_wait(struct poller *p, int timeout_ms, struct ready ret_ready[POLLER_
 
 void poller_wake(struct poller *p) {
     uint64_t one = 1;
+    if (atomic_exchange(&p->waking, true))
+        return;
     /* Fails only when the counter is full, and then it is readable all the same. */
     ssize_t ignored UNUSED = write(p->wake_fd, &one, sizeof one);
 }

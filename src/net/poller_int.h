@@ -9,10 +9,13 @@
 #include "base/attr.h"
 #include "base/err.h"
 
+#include <stdatomic.h>
+
 #define POLLER_BATCH 32 /* fewer stay in the cache; more would have the server wait */
 
 struct poller {
     int epoll_fd, wake_fd;
+    atomic_bool waking;      /* the eventfd has been written to and not been read since */
     struct watched *watched; /* by file descriptor */
     size_t n_watched;
 };

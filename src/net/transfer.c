@@ -156,13 +156,6 @@ bool transfer_restart(struct transfer *t, const struct http_options *o, CURLcode
     return true;
 }
 
-/* Details end up in logs and in a database: one printable line, whatever the server sent. */
-static void make_printable(char *s) {
-    for (; *s; s++)
-        if ((unsigned char)*s < ' ' || (unsigned char)*s > '~')
-            *s = '?';
-}
-
 static void describe_failure(struct transfer *t, enum net_class cls, CURLcode code, char *out,
                              size_t max_body) {
     const char *what = net_class_name(cls);
@@ -206,7 +199,7 @@ void transfer_result(struct transfer *t, const struct http_options *o, CURLcode 
         describe_failure(t, ret->cls, code, detail, o->max_body);
     else
         snprintf(detail, TRANSFER_DETAIL, "HTTP %ld %s", status, net_status_reason(status));
-    make_printable(detail);
+    net_make_printable(detail);
     ret->detail = detail;
     if (status)
         ret->retry_after_ms = retry_after(t, o->clock);

@@ -11,12 +11,14 @@ struct str *apply_texts(struct apply *a, size_t n) {
     return arena_alloc(&a->s->scratch, n * sizeof(struct str));
 }
 
-/* Of one id the later item comes last. */
+/* Of one id the later fetch comes last, of the same fetch the later place in the batch. */
 static int by_id(const void *x, const void *y) {
-    const struct item *a = ((const struct work *)x)->item, *b = ((const struct work *)y)->item;
-    if (a->id != b->id)
-        return a->id < b->id ? -1 : 1;
-    return a < b ? -1 : a > b;
+    const struct work *a = x, *b = y;
+    if (a->item->id != b->item->id)
+        return a->item->id < b->item->id ? -1 : 1;
+    if (a->fetched_at != b->fetched_at)
+        return a->fetched_at < b->fetched_at ? -1 : 1;
+    return a->item < b->item ? -1 : a->item > b->item;
 }
 
 struct work *apply_work_of(const struct apply *a, int64_t id) {
@@ -37,19 +39,7 @@ bool apply_is_dense(const struct apply *a) {
     return a->hi - a->lo < 8 * (int64_t)a->n + 64;
 }
 
-/* An error's words may be cut in the middle of a character, or be no text at all. */
-static struct str clean(struct arena *a, struct str s) {
-    struct str copy = arena_str(a, s);
-    char *p = (char *)copy.p;
-    for (size_t i = 0, len; i < copy.n; i += len ? len : 1) {
-        len = utf8_len((const unsigned char *)p + i, copy.n - i);
-        if (len == 0 || p[i] == '\0')
-            p[i] = '?';
-    }
-    return copy;
-}
-
-/* By id; a dump may hold an id twice, and then the last one counts. */
+/* By id; without a segment an id may come twice, and then the last one counts. */
 static void sort_works(struct apply *a) {
     bool sorted = true;
     for (size_t i = 1; i < a->n && sorted; i++)
@@ -57,8 +47,8 @@ static void sort_works(struct apply *a) {
     if (sorted)
         return;
     qsort(a->works, a->n, sizeof *a->works, by_id);
-    if (!a->import)
-        return; /* no fetch asks for an id twice: if it did, a constraint will say so */
+    if (!a->loose)
+        return; /* no segment asks for an id twice: if it did, a constraint will say so */
     size_t kept = 0;
     for (size_t i = 0; i < a->n; i++)
         if (i + 1 == a->n || a->works[i].item->id != a->works[i + 1].item->id)
@@ -81,7 +71,7 @@ static void make_works(struct apply *a) {
     a->exceptions = arena_alloc(&a->s->scratch, (a->n_exceptions + 1) * sizeof *a->exceptions);
     for (size_t i = 0; i < a->n_exceptions; i++) {
         a->exceptions[i] = b->exceptions[i];
-        a->exceptions[i].error = clean(&a->s->scratch, b->exceptions[i].error);
+        a->exceptions[i].error = store_clean_text(a->s, b->exceptions[i].error);
     }
     if (a->n) {
         a->lo = a->works[0].item->id;
@@ -181,13 +171,30 @@ enum verdict apply_in_transaction(struct apply *a, apply_step *const *steps, siz
     return store_end(a->s, run_steps(a, steps, n), a->e);
 }
 
+_Static_assert(offsetof(struct batch_item, item) == 0, "a work's item leads to its batch_item");
+
+void apply_tell_items(struct apply *a) {
+    for (size_t i = 0; i < a->b->n_items; i++) {
+        a->b->items[i].ret_inserted = false;
+        a->b->items[i].ret_story = DB_NULL;
+    }
+    for (size_t i = 0; i < a->n; i++) {
+        struct batch_item *bi = (struct batch_item *)(uintptr_t)a->works[i].item;
+        bi->ret_inserted = a->works[i].action == ACT_INSERT;
+        bi->ret_story = a->works[i].story_id;
+    }
+}
+
 enum verdict store_apply(struct store *s, struct batch *b, struct apply_stats *ret, struct err *e) {
     static apply_step *const steps[] = {
         pass_fence,  apply_compare,    apply_find_stories, apply_write_items,
         apply_adopt, apply_exceptions, settle_segment,
     };
     struct apply a = {.s = s, .b = b, .stats = ret, .e = e};
-    return apply_in_transaction(&a, steps, ARRAY_LEN(steps));
+    enum verdict v = apply_in_transaction(&a, steps, ARRAY_LEN(steps));
+    if (v == V_OK && b->purpose == PURPOSE_GAP)
+        apply_tell_items(&a);
+    return v;
 }
 
 void store_note_failure(struct store *s, const struct batch *b, const struct err *why) {

@@ -1,8 +1,5 @@
 #include "store/apply_int.h"
 
-/* A stamp further ahead of now than this was made by a wrong clock and counts as none. */
-#define CLOCK_SLACK_MS 5000
-
 struct comparing {
     struct apply *a;
     size_t at; /* rows come by id, as the works do */

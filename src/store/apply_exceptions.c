@@ -18,11 +18,11 @@ static bool waits_in_batch(const struct apply *a, int64_t id) {
     return false;
 }
 
-/* A line of a dump that a fetch has overtaken settles nothing: what that fetch found may be waiting
- * for a recheck. */
+/* A line of a dump, or an answer for the live stream, that a later fetch has overtaken settles
+ * nothing: what that fetch found may be waiting for a recheck. */
 static bool settles(const struct apply *a, int64_t id) {
     const struct work *w = apply_work_of(a, id);
-    return w && !(a->import && w->action == ACT_STALE) && !waits_in_batch(a, id);
+    return w && !(a->loose && w->action == ACT_STALE) && !waits_in_batch(a, id);
 }
 
 /* An id of this batch with an old trouble: it is stored now. */
@@ -44,7 +44,7 @@ static enum verdict clear(struct apply *a, const int64_t *ids, size_t n) {
     return v;
 }
 
-static enum verdict clear_stored(struct apply *a) {
+enum verdict apply_clear_stored(struct apply *a) {
     if (a->n == 0)
         return V_OK;
     struct clearing c = {.a = a, .ids = apply_ints(a, 2 * a->n), .cap = 2 * a->n};
@@ -189,7 +189,7 @@ static enum verdict resolve_missing(struct apply *a) {
 }
 
 enum verdict apply_exceptions(struct apply *a) {
-    enum verdict v = clear_stored(a);
+    enum verdict v = apply_clear_stored(a);
     if (v == V_OK && a->n_exceptions)
         v = drop_settled(a);
     if (v == V_OK && a->n_exceptions)

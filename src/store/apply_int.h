@@ -28,8 +28,11 @@ struct apply {
     struct batch_exception *exceptions; /* a copy: a batch that is tried again is still whole */
     size_t n_exceptions;
     int64_t now_ms; /* the database's, read with the fence */
-    /* An import: there is no segment, the fence is the row of the dump, and the threads of a batch
-     * whose ids lie far apart are put together at its end. */
+    /* There is no segment: an id may come twice, and what a later fetch has overtaken settles
+     * nothing. */
+    bool loose;
+    /* An import: the fence is the row of the dump, and the threads of a batch whose ids lie far
+     * apart are put together at its end. */
     const struct import_step *import;
     struct err *e;
 };
@@ -45,6 +48,11 @@ enum verdict apply_find_stories(struct apply *a);
 enum verdict apply_write_items(struct apply *a);
 enum verdict apply_adopt(struct apply *a);
 enum verdict apply_exceptions(struct apply *a);
+/* The part of apply_exceptions() that removes every trouble of what is stored now. */
+enum verdict apply_clear_stored(struct apply *a);
+
+/* Writes into the batch what became of its items; after the commit. */
+void apply_tell_items(struct apply *a);
 
 /* Room for n values of a column, in the store's scratch arena. */
 int64_t *apply_ints(struct apply *a, size_t n);

@@ -82,10 +82,7 @@ enum verdict apply_find_stories(struct apply *a) {
     return v;
 }
 
-/* Children that arrived before their parents, and the subtrees of what was moved. */
-enum verdict apply_adopt(struct apply *a) {
-    if (a->n == 0)
-        return V_OK;
+static enum verdict follow_moved(struct apply *a) {
     enum verdict v = V_OK;
     for (size_t i = 0; i < a->n && v == V_OK; i++) {
         const struct work *w = &a->works[i];
@@ -93,15 +90,58 @@ enum verdict apply_adopt(struct apply *a) {
             v = db_run(a->s->db, SQL_STORY_MOVE, DB_VALS(DBI(w->item->id), DBI(w->story_id)), NULL,
                        NULL, a->e);
     }
-    if (v == V_OK && apply_is_dense(a))
-        return db_run(a->s->db, SQL_STORY_ADOPT, DB_VALS(DBI(a->lo), DBI(a->hi)), NULL, NULL, a->e);
-    if (a->import)
-        return v;
-    for (size_t i = 0; i < a->n && v == V_OK; i++) {
-        const struct work *w = &a->works[i];
-        if (writes(w) && w->story_id != DB_NULL)
-            v = db_run(a->s->db, SQL_STORY_ADOPT, DB_VALS(DBI(w->item->id), DBI(w->item->id)), NULL,
-                       NULL, a->e);
-    }
     return v;
+}
+
+struct orphans {
+    struct arena *arena;
+    int64_t *ids, *stories;
+    size_t n, cap;
+};
+
+static enum verdict take_orphan(void *ctx, const struct db_row *row) {
+    struct orphans *o = ctx;
+    if (o->n == o->cap) {
+        size_t cap = o->cap ? 2 * o->cap : 64;
+        int64_t *ids = arena_alloc(o->arena, cap * sizeof *ids);
+        int64_t *stories = arena_alloc(o->arena, cap * sizeof *stories);
+        for (size_t i = 0; i < o->n; i++) {
+            ids[i] = o->ids[i];
+            stories[i] = o->stories[i];
+        }
+        o->ids = ids;
+        o->stories = stories;
+        o->cap = cap;
+    }
+    o->ids[o->n] = db_row_int(row, 0);
+    o->stories[o->n++] = db_row_int(row, 1);
+    return V_OK;
+}
+
+/* For ids that lie far apart. Almost always there are none, and then this is one question. */
+static enum verdict adopt_below(struct apply *a) {
+    struct orphans o = {.arena = &a->s->scratch};
+    int64_t *ids = apply_ints(a, a->n), *stories = apply_ints(a, a->n);
+    size_t n = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        if (!writes(&a->works[i]) || a->works[i].story_id == DB_NULL)
+            continue;
+        ids[n] = a->works[i].item->id;
+        stories[n++] = a->works[i].story_id;
+    }
+    const struct db_col cols[] = {DB_INTS(ids), DB_INTS(stories)};
+    enum verdict v = db_each(a->s->db, SQL_STORY_ORPHANS, cols, 2, n, take_orphan, &o, a->e);
+    const struct db_col found[] = {DB_INTS(o.ids), DB_INTS(o.stories)};
+    return v == V_OK ? db_each(a->s->db, SQL_STORY_SET, found, 2, o.n, NULL, NULL, a->e) : v;
+}
+
+/* Children that arrived before their parents, and the subtrees of what was moved. */
+enum verdict apply_adopt(struct apply *a) {
+    if (a->n == 0)
+        return V_OK;
+    bool live = a->loose && !a->import;
+    enum verdict v = follow_moved(a);
+    if (v == V_OK && !live && apply_is_dense(a))
+        return db_run(a->s->db, SQL_STORY_ADOPT, DB_VALS(DBI(a->lo), DBI(a->hi)), NULL, NULL, a->e);
+    return v == V_OK && !a->import ? adopt_below(a) : v;
 }

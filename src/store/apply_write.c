@@ -35,18 +35,8 @@ static const struct {
 
 _Static_assert(I64_NONE == DB_NULL, "an absent number is NULL as it stands");
 
-/* [1,2] for SQLite, {1,2} for PostgreSQL. */
 static struct str parts_text(struct apply *a, const struct item *it) {
-    if (!it->parts)
-        return STR_NONE;
-    bool pg = db_kind(a->s->db) == DB_POSTGRES;
-    CLEANUP(strbuf_release) struct strbuf b;
-    strbuf_init(&b, it->n_parts * 24 + 8); /* room for each number, whatever it is */
-    strbuf_addc(&b, pg ? '{' : '[');
-    for (size_t i = 0; i < it->n_parts; i++)
-        strbuf_addf(&b, "%s%lld", i ? "," : "", (long long)it->parts[i]);
-    strbuf_addc(&b, pg ? '}' : ']');
-    return arena_str(&a->s->scratch, strbuf_str(&b));
+    return it->parts ? store_ids_text(a->s, it->parts, it->n_parts) : STR_NONE;
 }
 
 static int64_t int_value(const struct work *w, int c) {

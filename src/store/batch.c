@@ -1,6 +1,7 @@
 #include "store/batch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct batch *batch_new(void) {
     struct batch *b = xcalloc(1, sizeof *b);
@@ -21,6 +22,7 @@ void batch_reset(struct batch *b) {
     arena_reset(&b->arena);
     b->n_items = b->n_exceptions = 0;
     b->release = false;
+    memset(b->ages, 0, sizeof b->ages);
     b->owner = NULL;
 }
 

@@ -9,6 +9,9 @@
 struct batch_item {
     struct item item;
     int64_t fetched_at; /* database milliseconds at which its fetch started */
+    /* filled when it was written for the live stream, or for a gap in it */
+    bool ret_inserted;
+    int64_t ret_story; /* DB_NULL while unknown */
 };
 
 /* An id that is not a plain success. */
@@ -20,6 +23,8 @@ struct batch_exception {
     struct str error; /* in the arena */
 };
 
+#define BATCH_AGES 32
+
 struct batch {
     struct arena arena;
     int64_t segment_id, lease_token, end_id;
@@ -30,7 +35,8 @@ struct batch {
     size_t n_items, cap_items;
     struct batch_exception *exceptions;
     size_t n_exceptions, cap_exceptions;
-    void *owner; /* for whoever waits for the acknowledgement */
+    int64_t ages[BATCH_AGES]; /* live only: updates by the age of their item, see policy/ages.h */
+    void *owner;              /* for whoever waits for the acknowledgement */
 };
 
 struct batch *batch_new(void);
@@ -41,7 +47,7 @@ struct batch_exception *batch_add_exception(struct batch *b);
 
 struct apply_stats {
     int64_t inserted, changed, unchanged, stale; /* their sum and `repeated`: the batch's items */
-    int64_t repeated; /* import: an id that comes again in the batch; the last one counts */
+    int64_t repeated; /* without a segment: an id that comes again in the batch; the last counts */
     int64_t revisions, kids;
     int64_t missing, waiting, dead; /* exceptions written, by state */
     int64_t resolved;               /* exceptions that turned out to be stored already */

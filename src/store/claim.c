@@ -67,14 +67,20 @@ static enum verdict load_stored(struct store *s, struct claiming *c, struct err 
                   mark_stored, claim, e);
 }
 
-enum verdict store_claim(struct store *s, const char *holder, int64_t lo, int64_t hi,
+static int rank(enum purpose p) {
+    return p == PURPOSE_GAP ? 1 : p == PURPOSE_MIRROR ? 2 : 3;
+}
+
+enum verdict store_claim(struct store *s, const char *holder, const struct claim_ask *ask,
                          struct arena *a, struct claim *ret, struct err *e) {
     struct claiming c = {.a = a, .claim = ret};
     enum verdict v = db_begin(s->db, e);
     if (v != V_OK)
         return v;
-    v = db_run(s->db, SQL_SEGMENT_CLAIM, DB_VALS(DBC(holder), DBI(s->lease_ms), DBI(lo), DBI(hi)),
-               read_claim, &c, e);
+    v = db_run(
+        s->db, SQL_SEGMENT_CLAIM,
+        DB_VALS(DBC(holder), DBI(s->lease_ms), DBI(ask->lo), DBI(ask->hi), DBI(rank(ask->last))),
+        read_claim, &c, e);
     if (v == V_OK && c.found)
         v = load_stored(s, &c, e);
     if (v == V_OK && c.found)

@@ -104,7 +104,7 @@ enum verdict store_import_batch(struct store *s, struct batch *b, const struct i
         pass_import_fence, apply_compare, apply_find_stories,
         apply_write_items, apply_adopt,   apply_exceptions,
     };
-    struct apply a = {.s = s, .b = b, .stats = ret, .import = step, .e = e};
+    struct apply a = {.s = s, .b = b, .stats = ret, .loose = true, .import = step, .e = e};
     return apply_in_transaction(&a, steps, ARRAY_LEN(steps));
 }
 

@@ -76,10 +76,16 @@ struct claim {
     struct claim_exception *exceptions;
     size_t n_exceptions;
 };
+struct claim_ask {
+    int64_t lo, hi;
+    enum purpose last; /* in the order gap, mirror, then replay and rescan: none behind this one */
+};
 /* Takes a pending segment of the window, or a repair (gap, rescan) wherever it lies: a proof has a
- * hole there, and no window may pass it by. V_NOT_FOUND: nothing is pending. */
-MUST_CHECK enum verdict store_claim(struct store *s, const char *holder, int64_t lo, int64_t hi,
-                                    struct arena *a, struct claim *ret, struct err *e);
+ * hole there, and no window may pass it by. Gaps come first, then the mirror, then the rest.
+ * V_NOT_FOUND: nothing is pending. */
+MUST_CHECK enum verdict store_claim(struct store *s, const char *holder,
+                                    const struct claim_ask *ask, struct arena *a, struct claim *ret,
+                                    struct err *e);
 
 /* From where to where repairs stand open; 0 and 0 when none does. */
 MUST_CHECK enum verdict store_repairs(struct store *s, int64_t *ret_lo, int64_t *ret_hi,

@@ -80,6 +80,28 @@ enum verdict store_end(struct store *s, enum verdict v, struct err *e) {
     return v;
 }
 
+struct str store_ids_text(struct store *s, const int64_t *ids, size_t n) {
+    bool pg = db_kind(s->db) == DB_POSTGRES;
+    CLEANUP(strbuf_release) struct strbuf b;
+    strbuf_init(&b, n * 24 + 8); /* room for each number, whatever it is */
+    strbuf_addc(&b, pg ? '{' : '[');
+    for (size_t i = 0; i < n; i++)
+        strbuf_addf(&b, "%s%lld", i ? "," : "", (long long)ids[i]);
+    strbuf_addc(&b, pg ? '}' : ']');
+    return arena_str(&s->scratch, strbuf_str(&b));
+}
+
+struct str store_clean_text(struct store *s, struct str text) {
+    struct str copy = arena_str(&s->scratch, text);
+    char *p = (char *)copy.p;
+    for (size_t i = 0, len; i < copy.n; i += len ? len : 1) {
+        len = utf8_len((const unsigned char *)p + i, copy.n - i);
+        if (len == 0 || p[i] == '\0')
+            p[i] = '?';
+    }
+    return copy;
+}
+
 enum verdict store_now(struct store *s, int64_t *ret, struct err *e) {
     return db_run_int(s->db, SQL_NOW_MS, DB_NO_VALS, ret, e);
 }

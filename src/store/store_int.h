@@ -7,17 +7,27 @@
 #include "store/statements.h"
 #include "store/store.h"
 
+/* A stamp further ahead of now than this was made by a wrong clock and counts as none. */
+#define CLOCK_SLACK_MS 5000
+
 struct store {
     struct db *db;
     char *schema;
     enum revisions revisions;
     int64_t lease_ms;
-    struct arena scratch; /* emptied by each store_apply */
+    struct arena scratch; /* emptied by each verb that uses it */
 };
 
 /* Ends the caller's transaction: commits when v is V_OK, rolls back otherwise. Answers what became
  * of it. */
 MUST_CHECK enum verdict store_end(struct store *s, enum verdict v, struct err *e);
+
+/* [1,2] for SQLite, {1,2} for PostgreSQL; in the scratch arena. */
+struct str store_ids_text(struct store *s, const int64_t *ids, size_t n);
+
+/* A copy in the scratch arena that both databases take as text: an error's words may be cut in the
+ * middle of a character, or be no text at all. */
+struct str store_clean_text(struct store *s, struct str text);
 
 /* Reads the first 14 columns of a row into *ret, in the order of export_items; no kids, and nothing
  * derived. Texts are copied into the arena. */

@@ -150,7 +150,11 @@ const char *dump(struct fix *f) {
                                          "ingest_dlq_items",
                                          "updater_state",
                                          "providers",
-                                         "imports"};
+                                         "imports",
+                                         "users",
+                                         "user_work",
+                                         "lists",
+                                         "update_ages"};
     CLEANUP(strbuf_release) struct strbuf all;
     strbuf_init(&all, (size_t)64 << 20);
     for (size_t i = 0; i < ARRAY_LEN(tables); i++)

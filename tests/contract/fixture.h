@@ -31,6 +31,7 @@ struct fix {
     struct raw *raw;
     struct arena arena;
     struct claim wide; /* see wide_batch() */
+    int64_t token;     /* see be_updater() */
 };
 
 extern enum db_kind fix_kind;
@@ -81,6 +82,14 @@ enum verdict apply_verdict(struct store *s, struct batch *b);
 /* Stores one item through the wide segment. */
 struct apply_stats store_item(struct fix *f, int64_t fetched_at, const char *json);
 
+/* The live stream. `be_updater` takes the updater's lease as "me"; its token is in f->token. */
+void be_updater(struct fix *f);
+struct batch *live_batch(struct fix *f);                          /* with this token */
+struct apply_stats apply_live_ok(struct fix *f, struct batch *b); /* applies and frees */
+
+/* The identity of a process of this host that no longer exists. */
+void dead_identity(char *out, size_t size);
+
 /* Inserted, changed, unchanged, stale. */
 #define assert_counts(st, i, c, u, o)             \
     do {                                          \
@@ -109,5 +118,10 @@ int repair_tests(void);
 int verify_tests(void);
 int letter_tests(void);
 int import_tests(void);
+int live_tests(void);
+int live_queue_tests(void);
+int live_state_tests(void);
+int live_plan_tests(void);
+int people_tests(void);
 
 #endif

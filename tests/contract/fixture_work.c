@@ -1,7 +1,12 @@
 /* The part of the fixture that makes segments, claims and batches. */
 #include "fixture.h"
 
+#include "base/thread.h"
+#include "store/live.h"
+
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define WIDE_END 100000
 
@@ -17,13 +22,14 @@ int64_t add_segment(struct fix *f, enum purpose p, int64_t lo, int64_t hi) {
 
 enum verdict try_claim(struct fix *f, struct store *s, int64_t lo, int64_t hi, struct claim *ret) {
     struct err e;
-    return store_claim(s, "me", lo, hi, &f->arena, ret, &e);
+    return store_claim(s, "me", &(struct claim_ask){lo, hi, PURPOSE_RESCAN}, &f->arena, ret, &e);
 }
 
 struct claim claim_one(struct fix *f, int64_t lo, int64_t hi) {
     struct err e;
     struct claim c;
-    assert_ok(store_claim(f->s, "me", lo, hi, &f->arena, &c, &e));
+    assert_ok(
+        store_claim(f->s, "me", &(struct claim_ask){lo, hi, PURPOSE_RESCAN}, &f->arena, &c, &e));
     return c;
 }
 
@@ -96,4 +102,42 @@ struct apply_stats store_item(struct fix *f, int64_t fetched_at, const char *jso
     struct batch *b = wide_batch(f);
     put_item(b, fetched_at, json);
     return apply_ok(f->s, b);
+}
+
+void be_updater(struct fix *f) {
+    struct err e;
+    assert_ok(store_updater_acquire(f->s, "me", LEASE_MS, &f->token, &e));
+}
+
+struct batch *live_batch(struct fix *f) {
+    struct batch *b = batch_new();
+    if (!f->token)
+        be_updater(f);
+    b->lease_token = f->token;
+    return b;
+}
+
+struct apply_stats apply_live_ok(struct fix *f, struct batch *b) {
+    struct apply_stats stats;
+    struct err e;
+    assert_ok(store_apply_live(f->s, b, &stats, &e));
+    batch_free(b);
+    return stats;
+}
+
+void dead_identity(char *out, size_t size) {
+    int pipe_fd[2];
+    assert_int_equal(pipe(pipe_fd), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char name[200] = "";
+        process_identity(name, sizeof name);
+        _exit(write(pipe_fd[1], name, sizeof name) == sizeof name ? 0 : 1);
+    }
+    char name[200];
+    assert_int_equal(read(pipe_fd[0], name, sizeof name), sizeof name);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(pipe_fd[0]);
+    close(pipe_fd[1]);
+    snprintf(out, size, "%s", name);
 }

@@ -175,7 +175,8 @@ static void *claim_all(void *arg) {
     for (;;) {
         struct claim c;
         struct err e;
-        me->last = store_claim(me->s, "me", 1, N_SEGMENTS * 10, &a, &c, &e);
+        me->last = store_claim(me->s, "me", &(struct claim_ask){1, N_SEGMENTS * 10, PURPOSE_RESCAN},
+                               &a, &c, &e);
         if (me->last == V_RETRY && store_recover(me->s, &e) == V_OK)
             continue;
         if (me->last != V_OK)

@@ -4,8 +4,6 @@
 #include "base/thread.h"
 
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static struct batch *full_batch(const struct claim *c) {
     struct batch *b = batch_for(c, 15, false);
@@ -50,7 +48,8 @@ static void zombie_can_finish_nothing(void **state) {
     assert_int_equal(apply_verdict(f->s, full_batch(&zombie)), V_CONFLICT);
     assert_string_equal(dump(f), before);
 
-    assert_ok(store_claim(other, "other", 1, 100, &f->arena, &next, &e));
+    assert_ok(store_claim(other, "other", &(struct claim_ask){1, 100, PURPOSE_RESCAN}, &f->arena,
+                          &next, &e));
     assert_int_equal(next.segment_id, zombie.segment_id);
     assert_true(next.lease_token > zombie.lease_token);
     before = dump(f);
@@ -109,28 +108,10 @@ static void length_of_a_lease_is_an_option(void **state) {
     assert_int_equal(qi(f, "SELECT started_at FROM ingest_segments"), T0);
 }
 
-/* The identity of a process that was here a moment ago. */
-static void identity_of_a_dead_child(char *out, size_t size) {
-    int pipe_fd[2];
-    assert_int_equal(pipe(pipe_fd), 0);
-    pid_t pid = fork();
-    if (pid == 0) {
-        char name[200] = "";
-        process_identity(name, sizeof name);
-        _exit(write(pipe_fd[1], name, sizeof name) == sizeof name ? 0 : 1);
-    }
-    char name[200];
-    assert_int_equal(read(pipe_fd[0], name, sizeof name), sizeof name);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-    close(pipe_fd[0]);
-    close(pipe_fd[1]);
-    snprintf(out, size, "%s", name);
-}
-
 static void dead_local_holder_is_reclaimed_at_once(void **state) {
     struct fix *f = *state;
     char dead[200], alive[200], elsewhere[260];
-    identity_of_a_dead_child(dead, sizeof dead);
+    dead_identity(dead, sizeof dead);
     process_identity(alive, sizeof alive);
     snprintf(elsewhere, sizeof elsewhere, "far-away%s", strchr(dead, ':'));
     const char *const holders[] = {dead, alive, elsewhere, "nonsense", dead};
@@ -138,7 +119,8 @@ static void dead_local_holder_is_reclaimed_at_once(void **state) {
     struct err e;
     for (size_t i = 0; i < ARRAY_LEN(holders); i++) {
         add_segment(f, PURPOSE_MIRROR, 10 * (int64_t)i + 1, 10 * (int64_t)i + 10);
-        assert_ok(store_claim(f->s, holders[i], 1, 100, &f->arena, &claims[i], &e));
+        assert_ok(store_claim(f->s, holders[i], &(struct claim_ask){1, 100, PURPOSE_RESCAN},
+                              &f->arena, &claims[i], &e));
     }
     reclaim(f);
     assert_q("pending in_progress in_progress in_progress pending", f,

@@ -233,19 +233,6 @@ SELECT item_id, 2 FROM ingest_dlq_items WHERE state <> 'resolved' AND item_id BE
 
 -- Threads ------------------------------------------------------------------------------------
 
--- name: story_adopt
--- Orphans whose poll or parent lies in a range and knows its story, and everyone below them. The +
--- takes the column's affinity away, without which SQLite would not use the index there.
-WITH RECURSIVE found (id, story) AS (
-    SELECT c.id, p.story_id FROM items c JOIN items p ON p.id = COALESCE(c.poll, c.parent)
-    WHERE c.story_id IS NULL AND COALESCE(c.poll, c.parent) IS NOT NULL
-      AND COALESCE(c.poll, c.parent) BETWEEN $1 AND $2 AND p.story_id IS NOT NULL
-    UNION
-    SELECT c.id, f.story FROM found f JOIN items c ON COALESCE(c.poll, c.parent) = +f.id
-    WHERE c.story_id IS NULL AND COALESCE(c.poll, c.parent) IS NOT NULL
-)
-UPDATE items SET story_id = found.story FROM found WHERE items.id = found.id;
-
 -- name: story_move
 -- A moderator moved an item: everyone below it follows. NULL makes them wait for the new parent.
 WITH RECURSIVE below (id) AS (
@@ -308,6 +295,121 @@ FROM items WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3;
 
 -- name: export_kids
 SELECT item, kid, display_order FROM kids WHERE item BETWEEN $1 AND $2 ORDER BY item;
+
+-- The updater ------------------------------------------------------------------------------
+
+-- name: updater_row
+SELECT updater_holder, COALESCE(updater_lease_until, 0), last_sse_event_at, last_rescan_at,
+       tain_now_ms()
+FROM updater_state;
+
+-- name: updater_renew
+UPDATE updater_state SET updater_lease_until = tain_now_ms() + $2
+WHERE updater_token = $1 AND updater_holder IS NOT NULL RETURNING updater_token;
+
+-- name: updater_release
+UPDATE updater_state SET updater_holder = NULL, updater_lease_until = NULL
+WHERE updater_token = $1;
+
+-- name: updater_persist
+-- Stamps rise, unless what is there was written by a clock that went ahead ($4: by more than this).
+UPDATE updater_state
+SET last_sse_event_at = CASE
+        WHEN $2 > 0 AND ($2 > COALESCE(last_sse_event_at, 0)
+                         OR last_sse_event_at > tain_now_ms() + $4) THEN $2
+        ELSE last_sse_event_at END,
+    last_rescan_at = CASE
+        WHEN $3 > 0 AND ($3 > COALESCE(last_rescan_at, 0)
+                         OR last_rescan_at > tain_now_ms() + $4) THEN $3
+        ELSE last_rescan_at END
+WHERE updater_token = $1 AND updater_holder IS NOT NULL RETURNING updater_token;
+
+-- name: live_due
+-- The subquery makes now a value that an index can be asked for.
+SELECT item_id, attempts, rung FROM ingest_dlq_items
+WHERE source = 'realtime' AND state = 'retry_wait' AND next_retry_at <= (SELECT tain_now_ms())
+ORDER BY next_retry_at, item_id LIMIT $1;
+
+-- name: live_sweep
+-- Rows of the live stream come and go with every young null: what was resolved long ago goes.
+DELETE FROM ingest_dlq_items
+WHERE source = 'realtime' AND state = 'resolved' AND item_id IN
+      (SELECT item_id FROM ingest_dlq_items
+       WHERE source = 'realtime' AND state = 'resolved'
+         AND resolved_at < (SELECT tain_now_ms()) - $1
+       ORDER BY resolved_at LIMIT $2);
+
+-- name: live_backlog
+-- Whatever waits has a time; asking for one makes SQLite use the index of what waits.
+SELECT COUNT(CASE WHEN failure_class IN ('null_young', 'delayed') THEN NULL ELSE 1 END),
+       COUNT(CASE WHEN failure_class IN ('null_young', 'delayed') THEN 1 END)
+           + (SELECT COUNT(*) FROM ingest_exceptions
+              WHERE state <> 'terminal_missing' AND state = 'retry_wait'
+                AND failure_class IN ('null_young', 'delayed'))
+FROM ingest_dlq_items
+WHERE source = 'realtime' AND state = 'retry_wait' AND next_retry_at >= 0;
+
+-- name: ages_list
+SELECT bucket, n FROM update_ages;
+
+-- name: item_times
+SELECT id, time FROM items WHERE id >= $1 AND time > 0 ORDER BY id LIMIT $2;
+
+-- name: segments_open_count
+SELECT COUNT(*) FROM ingest_segments WHERE purpose = $1 AND status <> 'done';
+
+-- A range that is planned anew: what of its purpose ($1) lies within it ($2 .. $3) and is held by
+-- nobody makes room. A segment that reaches over one end is cut there, and keeps what is outside;
+-- one that reaches over both stays as it is.
+
+-- name: range_forget_exceptions
+DELETE FROM ingest_exceptions
+WHERE item_id BETWEEN $2 AND $3 AND segment_id IN
+      (SELECT segment_id FROM ingest_segments
+       WHERE purpose = $1 AND status <> 'in_progress' AND start_id <= $3 AND end_id >= $2
+         AND (start_id >= $2 OR end_id <= $3));
+
+-- name: range_letters
+-- Dead letters that lost their exception are tried again with the range.
+UPDATE ingest_dlq_items SET state = 'retry_wait', next_retry_at = tain_now_ms()
+WHERE state <> 'resolved' AND state = 'dead_letter' AND source <> 'realtime'
+  AND item_id BETWEEN $1 AND $2
+  AND NOT EXISTS (SELECT 1 FROM ingest_exceptions x
+                  WHERE x.item_id = ingest_dlq_items.item_id AND x.state = 'dead_letter');
+
+-- name: range_forget
+DELETE FROM ingest_segments
+WHERE purpose = $1 AND status <> 'in_progress' AND start_id >= $2 AND end_id <= $3;
+
+-- name: range_cut_below
+-- What waits at the end of its range is counted when it settles.
+UPDATE ingest_segments
+SET end_id = $2 - 1,
+    scan_cursor_id = CASE WHEN scan_cursor_id >= $2 THEN $2 - 1 ELSE scan_cursor_id END,
+    unresolved_count = CASE WHEN status <> 'pending' THEN unresolved_count
+        ELSE (SELECT COUNT(*) FROM ingest_exceptions x
+              WHERE x.segment_id = ingest_segments.segment_id
+                AND x.state <> 'terminal_missing') END
+WHERE purpose = $1 AND status <> 'in_progress'
+  AND start_id < $2 AND end_id BETWEEN $2 AND $3;
+
+-- name: range_cut_above
+UPDATE ingest_segments
+SET start_id = $3 + 1,
+    scan_cursor_id = CASE WHEN scan_cursor_id < $3 THEN $3 ELSE scan_cursor_id END,
+    unresolved_count = CASE WHEN status <> 'pending' THEN unresolved_count
+        ELSE (SELECT COUNT(*) FROM ingest_exceptions x
+              WHERE x.segment_id = ingest_segments.segment_id
+                AND x.state <> 'terminal_missing') END
+WHERE purpose = $1 AND status <> 'in_progress'
+  AND start_id BETWEEN $2 AND $3 AND end_id > $3;
+
+-- name: user_work_due
+SELECT name, attempts, last_error FROM user_work
+WHERE next_retry_at <= (SELECT tain_now_ms()) ORDER BY next_retry_at, name LIMIT $1;
+
+-- name: list_touch
+UPDATE lists SET seen_at = $2 WHERE name = $1;
 
 -- Rate limit shared by every process on this database -------------------------------------------
 
@@ -554,8 +656,11 @@ SELECT COUNT(*) FROM (
 ) AS t JOIN items i ON i.id = t.item_id;
 
 -- name: letters_replay_queue
--- Before the exceptions change: a row of the queue follows the exception of its id.
-UPDATE ingest_dlq_items SET state = 'retry_wait', next_retry_at = tain_now_ms()
+-- Before the exceptions change: a row of the queue follows the exception of its id. What only the
+-- queue knows has its attempts there.
+UPDATE ingest_dlq_items SET state = 'retry_wait', next_retry_at = tain_now_ms(),
+       attempts = CASE WHEN source = 'realtime' THEN 0 ELSE attempts END,
+       rung = CASE WHEN source = 'realtime' THEN 0 ELSE rung END
 WHERE state = 'dead_letter' AND item_id BETWEEN $1 AND $2
   AND ($3 = '' OR failure_class = $3
        OR EXISTS (SELECT 1 FROM ingest_exceptions x WHERE x.item_id = ingest_dlq_items.item_id

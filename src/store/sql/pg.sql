@@ -16,7 +16,10 @@ SET status = 'in_progress', holder = $1, lease_token = lease_token + 1, attempts
 WHERE segment_id = (SELECT segment_id FROM ingest_segments
                     WHERE status = 'pending'
                       AND (purpose IN ('gap', 'rescan') OR (start_id >= $3 AND end_id <= $4))
-                    ORDER BY start_id LIMIT 1 FOR UPDATE SKIP LOCKED)
+                      AND CASE purpose WHEN 'gap' THEN 1 WHEN 'mirror' THEN 2 ELSE 3 END <= $5
+                    ORDER BY CASE purpose WHEN 'gap' THEN 1 WHEN 'mirror' THEN 2 ELSE 3 END,
+                             start_id
+                    LIMIT 1 FOR UPDATE SKIP LOCKED)
 RETURNING segment_id, start_id, end_id, scan_cursor_id, lease_token, purpose;
 
 -- name: items_existing_range
@@ -118,6 +121,160 @@ ON CONFLICT (source, item_id) DO UPDATE SET state = excluded.state,
 -- name: dlq_resolve
 UPDATE ingest_dlq_items SET state = 'resolved', resolved_at = tain_now_ms(), next_retry_at = NULL
 WHERE item_id = ANY ($1::bigint[]) AND state <> 'resolved';
+
+-- name: story_adopt
+-- Orphans whose poll or parent lies in a range and knows its story, and everyone below them. OFFSET
+-- 0 keeps the lookup of each one's children a lookup: where orphans are thought to be few, the
+-- planner would rather read all of them for each generation.
+WITH RECURSIVE found (id, story) AS (
+    SELECT c.id, p.story_id FROM items c JOIN items p ON p.id = COALESCE(c.poll, c.parent)
+    WHERE c.story_id IS NULL AND COALESCE(c.poll, c.parent) IS NOT NULL
+      AND COALESCE(c.poll, c.parent) BETWEEN $1 AND $2 AND p.story_id IS NOT NULL
+    UNION
+    SELECT c.id, f.story FROM found f CROSS JOIN LATERAL (
+        SELECT i.id FROM items i
+        WHERE COALESCE(i.poll, i.parent) = f.id
+          AND i.story_id IS NULL AND COALESCE(i.poll, i.parent) IS NOT NULL OFFSET 0) AS c
+)
+UPDATE items SET story_id = found.story FROM found WHERE items.id = found.id;
+
+-- name: story_orphans
+-- Everyone below some items ($1) that know their stories by now ($2).
+WITH RECURSIVE found (id, story) AS (
+    SELECT c.id, u.story FROM unnest($1::bigint[], $2::bigint[]) AS u (id, story)
+    CROSS JOIN LATERAL (
+        SELECT i.id FROM items i
+        WHERE COALESCE(i.poll, i.parent) = u.id
+          AND i.story_id IS NULL AND COALESCE(i.poll, i.parent) IS NOT NULL OFFSET 0) AS c
+    UNION
+    SELECT c.id, f.story FROM found f CROSS JOIN LATERAL (
+        SELECT i.id FROM items i
+        WHERE COALESCE(i.poll, i.parent) = f.id
+          AND i.story_id IS NULL AND COALESCE(i.poll, i.parent) IS NOT NULL OFFSET 0) AS c
+)
+SELECT id, story FROM found;
+
+-- name: story_set
+UPDATE items SET story_id = u.story FROM unnest($1::bigint[], $2::bigint[]) AS u (id, story)
+WHERE items.id = u.id;
+
+-- The updater ------------------------------------------------------------------------------
+
+-- name: updater_acquire
+-- Free, run out, ours already, of a holder known to be dead ($4), or stamped by a clock that went
+-- ahead (by more than $3). FOR UPDATE waits for the batches that passed live_fence, which a plain
+-- UPDATE of these columns would not.
+UPDATE updater_state
+SET updater_holder = $1, updater_token = updater_token + 1,
+    updater_lease_until = tain_now_ms() + $2
+WHERE only_row = (SELECT only_row FROM updater_state
+                  WHERE updater_holder IS NULL OR updater_holder IN ($1, $4)
+                     OR COALESCE(updater_lease_until, 0)
+                        NOT BETWEEN tain_now_ms() AND tain_now_ms() + $3
+                  FOR UPDATE)
+RETURNING updater_token;
+
+-- name: live_fence
+-- KEY SHARE is in the way of updater_acquire, and of no other write to the row.
+SELECT tain_now_ms() FROM updater_state WHERE updater_token = $1 AND updater_holder IS NOT NULL
+FOR KEY SHARE;
+
+-- name: live_put
+INSERT INTO ingest_dlq_items (source, item_id, state, failure_class, attempts, rung, next_retry_at,
+                              last_error, first_at, last_at)
+SELECT 'realtime', u.*, tain_now_ms(), tain_now_ms()
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[],
+            $7::text[]) AS u
+ON CONFLICT (source, item_id) DO UPDATE SET state = excluded.state,
+    failure_class = excluded.failure_class, attempts = excluded.attempts, rung = excluded.rung,
+    next_retry_at = excluded.next_retry_at, last_error = excluded.last_error,
+    last_at = excluded.last_at, resolved_at = NULL;
+
+-- name: live_resolve
+UPDATE ingest_dlq_items SET state = 'resolved', resolved_at = tain_now_ms(), next_retry_at = NULL
+WHERE source = 'realtime' AND item_id = ANY ($1::bigint[]) AND state <> 'resolved';
+
+-- name: live_hold
+UPDATE ingest_dlq_items SET next_retry_at = tain_now_ms() + u.hold
+FROM unnest($1::bigint[], $2::bigint[]) AS u (id, hold)
+WHERE source = 'realtime' AND item_id = u.id AND state = 'retry_wait';
+
+-- name: live_spill
+-- An open row keeps what it knows; a resolved one begins anew.
+INSERT INTO ingest_dlq_items (source, item_id, state, failure_class, attempts, rung, next_retry_at,
+                              last_error, first_at, last_at)
+SELECT 'realtime', u.id, 'retry_wait', 'spilled', 0, 0, tain_now_ms(),
+       'the updater ended before it was fetched', tain_now_ms(), tain_now_ms()
+FROM (SELECT DISTINCT t.id FROM unnest($1::bigint[]) AS t (id)) AS u
+ON CONFLICT (source, item_id) DO UPDATE SET
+    failure_class = CASE WHEN ingest_dlq_items.state = 'resolved' THEN excluded.failure_class
+                         ELSE ingest_dlq_items.failure_class END,
+    attempts = CASE WHEN ingest_dlq_items.state = 'resolved' THEN 0
+                    ELSE ingest_dlq_items.attempts END,
+    rung = CASE WHEN ingest_dlq_items.state = 'resolved' THEN 0 ELSE ingest_dlq_items.rung END,
+    last_error = CASE WHEN ingest_dlq_items.state = 'resolved' THEN excluded.last_error
+                      ELSE ingest_dlq_items.last_error END,
+    state = excluded.state, next_retry_at = excluded.next_retry_at, last_at = excluded.last_at,
+    resolved_at = NULL;
+
+-- name: ages_add
+INSERT INTO update_ages (bucket, n) SELECT * FROM unnest($1::bigint[], $2::bigint[])
+ON CONFLICT (bucket) DO UPDATE SET n = update_ages.n + excluded.n;
+
+-- Profiles and lists -------------------------------------------------------------------------
+
+-- name: users_existing
+SELECT id, content_hash, gone, last_fetched_at FROM users
+WHERE id = ANY ($1::text[]) ORDER BY id FOR UPDATE;
+
+-- name: users_insert
+INSERT INTO users (id, created, karma, about, submitted, content_hash, first_seen_at,
+                   last_fetched_at, last_changed_at)
+SELECT u.id, u.created, u.karma, u.about, u.submitted::bigint[], u.content_hash, u.fetched_at,
+       u.fetched_at, u.fetched_at
+FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[],
+            $7::bigint[]) AS u (id, created, karma, about, submitted, content_hash, fetched_at)
+ON CONFLICT (id) DO NOTHING;
+
+-- name: users_update
+UPDATE users SET created = u.created, karma = u.karma, about = u.about,
+    submitted = u.submitted::bigint[], gone = false, content_hash = u.content_hash,
+    last_fetched_at = u.fetched_at, last_changed_at = u.fetched_at
+FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[],
+            $7::bigint[]) AS u (id, created, karma, about, submitted, content_hash, fetched_at)
+WHERE users.id = u.id;
+
+-- name: users_gone
+UPDATE users SET gone = true, last_fetched_at = u.fetched_at, last_changed_at = u.fetched_at
+FROM unnest($1::text[], $2::bigint[]) AS u (id, fetched_at) WHERE users.id = u.id;
+
+-- name: users_touch
+UPDATE users SET last_fetched_at = u.fetched_at
+FROM unnest($1::text[], $2::bigint[]) AS u (id, fetched_at) WHERE users.id = u.id;
+
+-- name: user_work_forget
+DELETE FROM user_work WHERE name = ANY ($1::text[]);
+
+-- name: user_work_put
+INSERT INTO user_work (name, attempts, next_retry_at, last_error)
+SELECT u.name, u.attempts, tain_now_ms() + u.wait, u.error
+FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) AS u (name, attempts, wait, error)
+ON CONFLICT (name) DO UPDATE SET attempts = excluded.attempts,
+    next_retry_at = excluded.next_retry_at, last_error = excluded.last_error;
+
+-- name: user_work_hold
+UPDATE user_work SET next_retry_at = tain_now_ms() + u.hold
+FROM unnest($1::text[], $2::bigint[]) AS u (id, hold) WHERE name = u.id;
+
+-- name: list_get
+SELECT ids, seen_at, tain_now_ms() FROM lists WHERE name = $1 FOR UPDATE;
+
+-- name: list_insert
+INSERT INTO lists (name, ids, seen_at, changed_at) VALUES ($1, $2::bigint[], $3, $3)
+ON CONFLICT (name) DO NOTHING;
+
+-- name: list_update
+UPDATE lists SET ids = $2::bigint[], seen_at = $3, changed_at = $3 WHERE name = $1;
 
 -- name: status_items
 -- Exact while small, the planner's estimate beyond: a count of 50 million rows takes minutes.

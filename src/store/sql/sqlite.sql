@@ -16,7 +16,10 @@ SET status = 'in_progress', holder = $1, lease_token = lease_token + 1, attempts
 WHERE segment_id = (SELECT segment_id FROM ingest_segments
                     WHERE status = 'pending'
                       AND (purpose IN ('gap', 'rescan') OR (start_id >= $3 AND end_id <= $4))
-                    ORDER BY start_id LIMIT 1)
+                      AND CASE purpose WHEN 'gap' THEN 1 WHEN 'mirror' THEN 2 ELSE 3 END <= $5
+                    ORDER BY CASE purpose WHEN 'gap' THEN 1 WHEN 'mirror' THEN 2 ELSE 3 END,
+                             start_id
+                    LIMIT 1)
 RETURNING segment_id, start_id, end_id, scan_cursor_id, lease_token, purpose;
 
 -- name: items_existing_range
@@ -95,6 +98,129 @@ ON CONFLICT (source, item_id) DO UPDATE SET state = excluded.state,
 -- name: dlq_resolve
 UPDATE ingest_dlq_items SET state = 'resolved', resolved_at = tain_now_ms(), next_retry_at = NULL
 WHERE item_id = $1 AND state <> 'resolved';
+
+-- name: story_adopt
+-- Orphans whose poll or parent lies in a range and knows its story, and everyone below them. The +
+-- takes the column's affinity away, without which SQLite would not use the index there.
+WITH RECURSIVE found (id, story) AS (
+    SELECT c.id, p.story_id FROM items c JOIN items p ON p.id = COALESCE(c.poll, c.parent)
+    WHERE c.story_id IS NULL AND COALESCE(c.poll, c.parent) IS NOT NULL
+      AND COALESCE(c.poll, c.parent) BETWEEN $1 AND $2 AND p.story_id IS NOT NULL
+    UNION
+    SELECT c.id, f.story FROM found f JOIN items c ON COALESCE(c.poll, c.parent) = +f.id
+    WHERE c.story_id IS NULL AND COALESCE(c.poll, c.parent) IS NOT NULL
+)
+UPDATE items SET story_id = found.story FROM found WHERE items.id = found.id;
+
+-- name: story_orphans
+-- Everyone below an item ($1) that knows its story by now ($2).
+WITH RECURSIVE found (id, story) AS (
+    SELECT c.id, $2 FROM items c
+    WHERE COALESCE(c.poll, c.parent) = $1
+      AND c.story_id IS NULL AND COALESCE(c.poll, c.parent) IS NOT NULL
+    UNION
+    SELECT c.id, f.story FROM found f JOIN items c ON COALESCE(c.poll, c.parent) = +f.id
+    WHERE c.story_id IS NULL AND COALESCE(c.poll, c.parent) IS NOT NULL
+)
+SELECT id, story FROM found;
+
+-- name: story_set
+UPDATE items SET story_id = $2 WHERE id = $1;
+
+-- The updater ------------------------------------------------------------------------------
+
+-- name: updater_acquire
+-- Free, run out, ours already, of a holder known to be dead ($4), or stamped by a clock that went
+-- ahead (by more than $3).
+UPDATE updater_state
+SET updater_holder = $1, updater_token = updater_token + 1,
+    updater_lease_until = tain_now_ms() + $2
+WHERE updater_holder IS NULL OR updater_holder IN ($1, $4)
+   OR COALESCE(updater_lease_until, 0) NOT BETWEEN tain_now_ms() AND tain_now_ms() + $3
+RETURNING updater_token;
+
+-- name: live_fence
+SELECT tain_now_ms() FROM updater_state WHERE updater_token = $1 AND updater_holder IS NOT NULL;
+
+-- name: live_put
+INSERT INTO ingest_dlq_items (source, item_id, state, failure_class, attempts, rung, next_retry_at,
+                              last_error, first_at, last_at)
+VALUES ('realtime', $1, $2, $3, $4, $5, $6, $7, tain_now_ms(), tain_now_ms())
+ON CONFLICT (source, item_id) DO UPDATE SET state = excluded.state,
+    failure_class = excluded.failure_class, attempts = excluded.attempts, rung = excluded.rung,
+    next_retry_at = excluded.next_retry_at, last_error = excluded.last_error,
+    last_at = excluded.last_at, resolved_at = NULL;
+
+-- name: live_resolve
+UPDATE ingest_dlq_items SET state = 'resolved', resolved_at = tain_now_ms(), next_retry_at = NULL
+WHERE source = 'realtime' AND item_id = $1 AND state <> 'resolved';
+
+-- name: live_hold
+UPDATE ingest_dlq_items SET next_retry_at = tain_now_ms() + $2
+WHERE source = 'realtime' AND item_id = $1 AND state = 'retry_wait';
+
+-- name: live_spill
+-- An open row keeps what it knows; a resolved one begins anew.
+INSERT INTO ingest_dlq_items (source, item_id, state, failure_class, attempts, rung, next_retry_at,
+                              last_error, first_at, last_at)
+VALUES ('realtime', $1, 'retry_wait', 'spilled', 0, 0, tain_now_ms(),
+        'the updater ended before it was fetched', tain_now_ms(), tain_now_ms())
+ON CONFLICT (source, item_id) DO UPDATE SET
+    failure_class = CASE WHEN ingest_dlq_items.state = 'resolved' THEN excluded.failure_class
+                         ELSE ingest_dlq_items.failure_class END,
+    attempts = CASE WHEN ingest_dlq_items.state = 'resolved' THEN 0
+                    ELSE ingest_dlq_items.attempts END,
+    rung = CASE WHEN ingest_dlq_items.state = 'resolved' THEN 0 ELSE ingest_dlq_items.rung END,
+    last_error = CASE WHEN ingest_dlq_items.state = 'resolved' THEN excluded.last_error
+                      ELSE ingest_dlq_items.last_error END,
+    state = excluded.state, next_retry_at = excluded.next_retry_at, last_at = excluded.last_at,
+    resolved_at = NULL;
+
+-- name: ages_add
+INSERT INTO update_ages (bucket, n) VALUES ($1, $2)
+ON CONFLICT (bucket) DO UPDATE SET n = update_ages.n + excluded.n;
+
+-- Profiles and lists -------------------------------------------------------------------------
+
+-- name: users_existing
+SELECT id, content_hash, gone, last_fetched_at FROM users WHERE id = $1;
+
+-- name: users_insert
+INSERT INTO users (id, created, karma, about, submitted, content_hash, first_seen_at,
+                   last_fetched_at, last_changed_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $7);
+
+-- name: users_update
+UPDATE users SET created = $2, karma = $3, about = $4, submitted = $5, gone = 0, content_hash = $6,
+    last_fetched_at = $7, last_changed_at = $7
+WHERE id = $1;
+
+-- name: users_gone
+UPDATE users SET gone = 1, last_fetched_at = $2, last_changed_at = $2 WHERE id = $1;
+
+-- name: users_touch
+UPDATE users SET last_fetched_at = $2 WHERE id = $1;
+
+-- name: user_work_forget
+DELETE FROM user_work WHERE name = $1;
+
+-- name: user_work_put
+INSERT INTO user_work (name, attempts, next_retry_at, last_error)
+VALUES ($1, $2, tain_now_ms() + $3, $4)
+ON CONFLICT (name) DO UPDATE SET attempts = excluded.attempts,
+    next_retry_at = excluded.next_retry_at, last_error = excluded.last_error;
+
+-- name: user_work_hold
+UPDATE user_work SET next_retry_at = tain_now_ms() + $2 WHERE name = $1;
+
+-- name: list_get
+SELECT ids, seen_at, tain_now_ms() FROM lists WHERE name = $1;
+
+-- name: list_insert
+INSERT INTO lists (name, ids, seen_at, changed_at) VALUES ($1, $2, $3, $3);
+
+-- name: list_update
+UPDATE lists SET ids = $2, seen_at = $3, changed_at = $3 WHERE name = $1;
 
 -- name: status_items
 SELECT COUNT(*) FROM items;

@@ -61,6 +61,47 @@ static void good_specs_are_read(void **state) {
     }
 }
 
+static void specs_of_streams_are_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec;
+        enum fault_kind kind;
+        struct stream_fault want;
+    } CASES[] = {
+        {"stream:drop=1000", FAULT_STREAM, {DEED_DROP, 1000, 0}},
+        {"drop=0:stream", FAULT_STREAM, {DEED_DROP, 0, 0}},
+        {"stream:reset=5", FAULT_STREAM, {DEED_RESET, 5, 0}},
+        {"stream:reset", FAULT_RESET, {DEED_NONE, 0, 0}},
+        {"stream:silent=7:times=1", FAULT_STREAM, {DEED_SILENCE, 7, 0}},
+        {"stream:cancel=7", FAULT_STREAM, {DEED_CANCEL, 7, 0}},
+        {"stream:auth_revoked=7", FAULT_STREAM, {DEED_AUTH_REVOKED, 7, 0}},
+        {"stream:midframe=7", FAULT_STREAM, {DEED_MIDFRAME, 7, 0}},
+        {"stream:close:midframe=7", FAULT_STREAM, {DEED_MIDFRAME_CLOSE, 7, 0}},
+        {"stream:garbage", FAULT_STREAM, {DEED_NONE, 0, FORM_GARBAGE}},
+        {"stream:crlf:bom:comments:split:drop=9",
+         FAULT_STREAM,
+         {DEED_DROP, 9, FORM_CRLF | FORM_BOM | FORM_COMMENTS | FORM_SPLIT}},
+        {"stream:redirect", FAULT_NONE, {DEED_NONE, 0, FORM_REDIRECT}},
+        {"stream:redirect:status=503", FAULT_STATUS, {DEED_NONE, 0, FORM_REDIRECT}},
+        {"stream:redirect:silent=1", FAULT_STREAM, {DEED_SILENCE, 1, FORM_REDIRECT}},
+        {"stream:redirect=endless", FAULT_REDIRECT, {DEED_NONE, 0, 0}},
+        {"stream:wrongtype", FAULT_WRONGTYPE, {DEED_NONE, 0, 0}},
+        {"stream:status=503:retry_after=5", FAULT_STATUS, {DEED_NONE, 0, 0}},
+        {"stream:delay=50:rate=1", FAULT_NONE, {DEED_NONE, 0, 0}},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct faults *f = make_one(CASES[i].spec);
+        assert_int_equal(faults_take(f, 1).kind, FAULT_NONE);
+        assert_int_equal(faults_take(f, -5).kind, FAULT_NONE);
+        struct fault_action got = faults_take(f, FAULTS_STREAM);
+        assert_int_equal(got.kind, CASES[i].kind);
+        assert_int_equal(got.stream.deed, CASES[i].want.deed);
+        assert_int_equal(got.stream.after_ms, CASES[i].want.after_ms);
+        assert_int_equal(got.stream.forms, CASES[i].want.forms);
+        faults_free(f);
+    }
+}
+
 static void bad_specs_name_the_bad_part(void **state) {
     (void)state;
     static const struct {
@@ -94,6 +135,24 @@ static void bad_specs_name_the_bad_part(void **state) {
         {"all:reset:after=-3", "\"after=-3\""},
         {"all:reset:retry_after=3", "\"retry_after\""},
         {"all:status=500:chunked", "\"chunked\""},
+        {"stream", "nothing happens"},
+        {"drop=5", "for streams only: \"drop=5\""},
+        {"all:drop=5", "for streams only: \"drop=5\""},
+        {"all:crlf", "for streams only: \"crlf\""},
+        {"all:reset=5", "\"reset=5\""},
+        {"stream:null", "not for streams: \"null\""},
+        {"stream:share=0.5:reset", "not for streams: \"share=0.5\""},
+        {"stream:all:reset", "not for streams: \"all\""},
+        {"stream:drop", "missing after \"drop\""},
+        {"stream:drop=", "\"drop=\""},
+        {"stream:drop=-1", "\"drop=-1\""},
+        {"stream:silent=1s", "\"silent=1s\""},
+        {"stream:crlf=1", "no value to \"crlf=1\""},
+        {"stream:drop=5:reset=6", "second thing to happen \"reset=6\""},
+        {"stream:drop=5:status=503", "second thing to happen \"status=503\""},
+        {"stream:drop=5:close", "only midframe goes with \"close\""},
+        {"stream:status=503:crlf", "only a stream that is opened"},
+        {"stream:wrongtype:bom", "only a stream that is opened"},
         {"all::reset", "\"\""},
         {"all:reset:", "\"\""},
     };
@@ -205,6 +264,30 @@ static void other_endpoints_are_struck_by_all_only(void **state) {
     faults_free(f);
 }
 
+static void streams_count_for_themselves(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec;
+        int first, second; /* strikes among five requests each */
+    } CASES[] = {
+        {"stream:reset:times=3", 3, 0},
+        {"stream:reset:after=4", 1, 5},
+        {"stream:reset:after=4:for=2", 1, 1},
+        {"stream:reset:for=10s", 5, 0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+        struct faults *f = make_one(CASES[i].spec);
+        assert_int_equal(strikes(f, 7, 20), 0); /* requests for items do not count */
+        assert_int_equal(strikes(f, FAULTS_STREAM, 5), CASES[i].first);
+        clock_advance(&hands, 10000);
+        assert_int_equal(strikes(f, FAULTS_STREAM, 5), CASES[i].second);
+        faults_free(f);
+    }
+    struct faults *f = make_one("all:reset");
+    assert_int_equal(strikes(f, FAULTS_STREAM, 5), 5);
+    faults_free(f);
+}
+
 static void too_many_rules_are_refused(void **state) {
     (void)state;
     const char *specs[FAULTS_MAX_RULES + 1];
@@ -220,6 +303,7 @@ static void too_many_rules_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_specs_are_read),
+        cmocka_unit_test(specs_of_streams_are_read),
         cmocka_unit_test(bad_specs_name_the_bad_part),
         cmocka_unit_test(times_counts_per_id),
         cmocka_unit_test(after_and_for_bound_a_rule),
@@ -227,6 +311,7 @@ int main(void) {
         cmocka_unit_test(a_share_is_always_the_same_ids),
         cmocka_unit_test(the_first_rule_that_strikes_decides),
         cmocka_unit_test(other_endpoints_are_struck_by_all_only),
+        cmocka_unit_test(streams_count_for_themselves),
         cmocka_unit_test(too_many_rules_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

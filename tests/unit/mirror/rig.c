@@ -25,19 +25,20 @@ static void start_run(struct rig *r) {
     assert_ok(http_new(&http, &r->http, &e));
     assert_ok(stop_init(&r->stop, &e));
     queue_init(&r->to_writer, QUEUE_SLOTS);
-    queue_init(&r->from_writer, QUEUE_SLOTS);
+    mailbox_init(&r->mailbox, QUEUE_SLOTS, wake, r->http);
+    r->calls = (struct calls){.wake = wake, .wake_arg = r->http};
+    queue_init(&r->calls.queue, QUEUE_SLOTS);
+    r->maxitem = r->o.maxitem;
     r->writer = writer_new(&(struct writer_options){
         .clock = &r->a.clock,
         .store = r->a.s,
         .plan = {.window = r->o.window, .width = r->o.width},
         .provider = "test",
         .rps = r->o.rps,
-        .maxitem = r->o.maxitem,
+        .maxitem = &r->maxitem,
+        .follow = r->o.endless,
         .max_outage_ms = r->o.max_outage_ms,
         .in = &r->to_writer,
-        .out = &r->from_writer,
-        .wake = wake,
-        .wake_arg = r->http,
         .db_offset_ms = &r->db_offset_ms,
         .stop = &r->stop,
     });
@@ -46,7 +47,7 @@ static void start_run(struct rig *r) {
         .upstream = r->upstream,
         .http = r->http,
         .window = r->o.window,
-        .maxitem = r->o.maxitem,
+        .maxitem = &r->maxitem,
         .concurrency = r->o.concurrency,
         .batch_size = r->o.batch_size,
         .rps = r->o.rps,
@@ -55,7 +56,9 @@ static void start_run(struct rig *r) {
         .wait_ms = r->o.wait_ms,
         .max_outage_ms = r->o.max_outage_ms,
         .to_writer = &r->to_writer,
-        .from_writer = &r->from_writer,
+        .mailbox = &r->mailbox,
+        .calls = &r->calls,
+        .endless = r->o.endless,
         .db_offset_ms = &r->db_offset_ms,
         .stop = &r->stop,
         .seed = 1,
@@ -69,7 +72,7 @@ static void end_run(struct rig *r) {
         ;
     ingest_free(r->ingest);
     struct job *j;
-    while ((j = queue_pop(&r->from_writer, 0))) {
+    while ((j = mailbox_take(&r->mailbox, 0))) {
         batch_free(j->batch);
         arena_release(&j->arena);
         free(j);
@@ -77,7 +80,8 @@ static void end_run(struct rig *r) {
     writer_free(r->writer);
     http_free(r->http);
     queue_release(&r->to_writer);
-    queue_release(&r->from_writer);
+    mailbox_release(&r->mailbox);
+    queue_release(&r->calls.queue);
     stop_release(&r->stop);
 }
 

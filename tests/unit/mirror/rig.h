@@ -15,6 +15,7 @@ struct rig_options {
     int64_t width, max_outage_ms, wait_ms;
     int batch_size, concurrency, max_attempts;
     double rps;
+    bool endless;
     const char *faults[4];
 };
 
@@ -24,7 +25,10 @@ struct rig {
     struct demo *demo;
     char upstream[60];
     struct http_client *http;
-    struct queue to_writer, from_writer;
+    struct queue to_writer;
+    struct mailbox mailbox;
+    struct calls calls;
+    _Atomic int64_t maxitem;
     _Atomic int64_t db_offset_ms;
     struct stop_token stop;
     struct ingest *ingest;

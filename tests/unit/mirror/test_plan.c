@@ -85,11 +85,13 @@ static void planned_lazily(void **state) {
     arena_init(&arena);
     for (int i = 0; i < 48; i++) {
         struct claim c;
-        assert_ok(store_claim(a->s, "me", 1, 1000000, &arena, &c, &e));
+        assert_ok(store_claim(a->s, "me", &(struct claim_ask){1, 1000000, PURPOSE_RESCAN}, &arena,
+                              &c, &e));
     }
     assert_int_equal(step(a, &p, 16).planned_new, 0); /* 16 are */
     struct claim c;
-    assert_ok(store_claim(a->s, "me", 1, 1000000, &arena, &c, &e));
+    assert_ok(
+        store_claim(a->s, "me", &(struct claim_ask){1, 1000000, PURPOSE_RESCAN}, &arena, &c, &e));
     assert_int_equal(step(a, &p, 16).planned_new, 64);
     assert_int_equal(archive_int(a, "SELECT MAX(end_id) FROM ingest_segments"), 128000);
     arena_release(&arena);
@@ -129,7 +131,9 @@ static bool work_one(struct archive *a, const struct plan *p, int64_t trouble,
     struct claim c;
     struct arena arena;
     arena_init(&arena);
-    enum verdict v = store_claim(a->s, "me", p->window.lo, p->window.hi, &arena, &c, &e);
+    enum verdict v =
+        store_claim(a->s, "me", &(struct claim_ask){p->window.lo, p->window.hi, PURPOSE_RESCAN},
+                    &arena, &c, &e);
     if (v == V_OK) {
         struct batch *b = finish(&c);
         if (trouble >= c.start_id && trouble <= c.end_id)
@@ -261,7 +265,7 @@ static void a_cursor_half_way_counts(void **state) {
     arena_init(&arena);
     struct claim c;
     struct err e;
-    assert_ok(store_claim(a->s, "me", 1, 10, &arena, &c, &e));
+    assert_ok(store_claim(a->s, "me", &(struct claim_ask){1, 10, PURPOSE_RESCAN}, &arena, &c, &e));
     struct batch *b = finish(&c);
     b->cursor = 7;
     b->release = false;

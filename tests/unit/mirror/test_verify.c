@@ -17,7 +17,7 @@ static void fill(struct archive *a, int64_t lo, int64_t hi) {
     assert_ok(store_plan_begin(a->s, &e));
     enum verdict v = store_add_segments(a->s, PURPOSE_MIRROR, &lo, &hi, 1, &added, &e);
     assert_ok(store_plan_end(a->s, v, &e));
-    assert_ok(store_claim(a->s, "me", lo, hi, &arena, &c, &e));
+    assert_ok(store_claim(a->s, "me", &(struct claim_ask){lo, hi, PURPOSE_RESCAN}, &arena, &c, &e));
     struct batch *b = batch_new();
     *b = (struct batch){.arena = b->arena,
                         .segment_id = c.segment_id,

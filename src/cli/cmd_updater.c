@@ -1,0 +1,139 @@
+#include "base/log.h"
+#include "cli/archive.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "mirror/metrics.h"
+#include "mirror/updater.h"
+#include "web/metrics_http.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DB_SLOW_MS 5000
+
+/* What was logged last, so that only changes are. */
+struct display {
+    const char *illness;
+    bool db_down, connected;
+};
+
+static void log_illness(struct display *d, const char *illness) {
+    if (illness && !d->illness)
+        log_warn("the upstream is ill; pausing, no attempt is charged", LS("class", illness));
+    if (!illness && d->illness)
+        log_info("the upstream is well again");
+    d->illness = illness;
+}
+
+static void log_changes(void *arg, const struct updater_view *v) {
+    struct display *d = arg;
+    log_illness(d, v->illness);
+    bool down = v->db_down_ms > DB_SLOW_MS;
+    if (down && !d->db_down)
+        log_warn("the database does not answer; waiting for it", LI("for_ms", v->db_down_ms));
+    if (!down && d->db_down)
+        log_info("the database answers again");
+    d->db_down = down;
+    if (v->connected && !d->connected)
+        log_info("following the event stream");
+    if (!v->connected && d->connected)
+        log_warn("the event stream is down; polling until it is back");
+    d->connected = v->connected;
+}
+
+static struct updater_options options_of(const struct settings *s, struct store *store,
+                                         struct stop_token *stop, struct display *d) {
+    return (struct updater_options){
+        .clock = &clock_machine,
+        .store = store,
+        .upstream = s->upstream,
+        .user_agent = "tain/" TAIN_VERSION,
+        .ca_file = s->ca_file,
+        .start_id = s->start_id,
+        .segment_width = s->segment_width,
+        .batch_size = (int)s->batch_size,
+        .concurrency = (int)s->concurrency,
+        .rps = s->rps,
+        .retry = {.max_attempts = (int)s->retry_attempts,
+                  .backoff = {s->retry_initial_ms, s->retry_max_ms, s->retry_jitter_ms}},
+        .timeout_ms = s->timeout_ms,
+        .lease_ms = s->lease_ms,
+        .updater_lease_ms = s->updater_lease_ms,
+        .max_body = (size_t)s->max_body,
+        .realtime_workers = (int)s->realtime_workers,
+        .realtime_attempts = (int)s->realtime_attempts,
+        .channel_capacity = (size_t)s->channel_capacity,
+        .gap_queue_max = s->gap_queue_max,
+        .startup_rescan_days = s->startup_rescan_days,
+        .rescan_window_days = s->rescan_window_days,
+        .rescan_interval_ms = s->rescan_interval_ms,
+        .persist_interval_ms = s->persist_interval_ms,
+        .stream_timeout_ms = s->stream_timeout_ms,
+        .catchup_interval_ms = s->catchup_interval_ms,
+        .outage_rescan_after_ms = s->outage_rescan_after_ms,
+        .lists_interval_ms = s->lists_interval_ms,
+        .stop = stop,
+        .tick = log_changes,
+        .tick_arg = d,
+    };
+}
+
+/* Families of the catch-up and of the updater. The caller frees. */
+static struct metric **all_metrics(size_t *ret_n) {
+    struct metric **all = xcalloc(mirror_n_metrics + updater_n_metrics, sizeof *all);
+    size_t n = 0;
+    for (size_t i = 0; i < mirror_n_metrics; i++)
+        all[n++] = mirror_metrics[i];
+    for (size_t i = 0; i < updater_n_metrics; i++)
+        all[n++] = updater_metrics[i];
+    *ret_n = n;
+    return all;
+}
+
+static int start_metrics(const struct settings *s, struct metric **all, size_t n,
+                         struct metrics_http **ret) {
+    struct err e;
+    if (!s->metrics_bind)
+        return 0;
+    if (metrics_http_start(s->metrics_bind, all, n, ret, &e) != V_OK) {
+        fprintf(stderr, "tain updater: --metrics-bind: %s\n", e.msg);
+        return e.domain && e.domain[0] == 'c' ? EXIT_USAGE : EXIT_FAILED;
+    }
+    log_info("metrics", LS("bind", s->metrics_bind), LI("port", metrics_http_port(*ret)));
+    return 0;
+}
+
+static int run(const struct settings *s, struct store *store, struct stop_token *stop) {
+    struct display display = {0};
+    const struct updater_options options = options_of(s, store, stop, &display);
+    struct err e = {0};
+    if (updater_run(&options, &e) != V_OK) {
+        fprintf(stderr, "tain updater: %s\n", e.msg);
+        return EXIT_FAILED;
+    }
+    log_info("stopped; everything is written");
+    return EXIT_DONE;
+}
+
+int cmd_updater(struct settings *s) {
+    struct err e;
+    struct stop_token stop;
+    if (stop_init(&stop, &e) != V_OK) {
+        fprintf(stderr, "tain updater: %s\n", e.msg);
+        return EXIT_FAILED;
+    }
+    signals_to(&stop);
+    struct store *store = NULL;
+    struct metrics_http *metrics = NULL;
+    size_t n;
+    CLEANUP(free_ptr) struct metric **all = all_metrics(&n);
+    int code = archive_open(s, s->no_migrate ? SCHEMA_REQUIRE : SCHEMA_MIGRATE, &store);
+    if (code == 0)
+        code = start_metrics(s, all, n, &metrics);
+    if (code == 0)
+        code = run(s, store, &stop);
+    metrics_http_stop(metrics);
+    store_close(store);
+    stop_release(&stop);
+    return code;
+}

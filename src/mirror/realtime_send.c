@@ -1,0 +1,104 @@
+#include "mirror/realtime_int.h"
+#include "mirror/refresh.h"
+
+#include <stdlib.h>
+
+void realtime_loads_init(struct realtime *w) {
+    size_t room = (size_t)w->o.batch_size + (size_t)w->o.window;
+    for (size_t i = 0; i < ARRAY_LEN(w->loads); i++) {
+        w->loads[i].batch = batch_new();
+        w->loads[i].entries = xcalloc(room, sizeof *w->loads[i].entries);
+    }
+    w->gathering = &w->loads[0];
+}
+
+static void empty(struct load *l) {
+    l->n = 0;
+    batch_reset(l->batch);
+}
+
+static void give_back_all(struct realtime *w, struct load *l) {
+    for (size_t i = 0; i < l->n; i++)
+        realtime_give_back(w, &l->entries[i].ticket);
+    empty(l);
+}
+
+void realtime_loads_release(struct realtime *w) {
+    for (size_t i = 0; i < ARRAY_LEN(w->loads); i++) {
+        give_back_all(w, &w->loads[i]);
+        batch_free(w->loads[i].batch);
+        free(w->loads[i].entries);
+    }
+}
+
+static bool is_full(const struct realtime *w, const struct load *l) {
+    return l->n >= (size_t)w->o.batch_size || arena_used(&l->batch->arena) >= REALTIME_BATCH_BYTES;
+}
+
+bool realtime_is_stuck(const struct realtime *w) {
+    return w->unacked == REALTIME_UNACKED && is_full(w, w->gathering);
+}
+
+static void gather_elsewhere(struct realtime *w) {
+    for (size_t i = 0; i < ARRAY_LEN(w->loads); i++)
+        if (!w->loads[i].at_writer)
+            w->gathering = &w->loads[i];
+}
+
+static void send(struct realtime *w, struct load *l) {
+    l->batch->lease_token = atomic_load(w->o.token);
+    l->job = (struct job){.letter = LETTER_JOB,
+                          .kind = JOB_BATCH,
+                          .reply = &w->mailbox,
+                          .owner = l,
+                          .batch = l->batch};
+    if (!queue_push(w->o.to_writer, &l->job)) {
+        w->ended = "the writer";
+        give_back_all(w, l);
+        return;
+    }
+    l->at_writer = true;
+    w->unacked++;
+    gather_elsewhere(w);
+}
+
+/* The first outcome goes at once; those that come while it is being written go together. */
+void realtime_flush(struct realtime *w) {
+    struct load *l = w->gathering;
+    if (l->n == 0)
+        empty(l); /* answers without an outcome have left their texts in the arena */
+    else if (w->unacked == 0 || (w->unacked < REALTIME_UNACKED && is_full(w, l)))
+        send(w, l);
+}
+
+/* Only now the queue may forget these ids: a mention that came meanwhile leads to another fetch. */
+static void finish(struct realtime *w, struct load *l) {
+    const struct apply_stats *s = &l->job.stats;
+    metric_add(&m_live_updated, 0, s->inserted + s->changed + s->unchanged);
+    metric_add(&m_live_changed, 0, s->inserted + s->changed);
+    refresh_above(w->o.ids, l->batch);
+    for (size_t i = 0; i < l->n; i++) {
+        const struct entry *x = &l->entries[i];
+        metric_add(&m_live_outcomes, (int)x->outcome, 1);
+        if (x->age_s >= 0)
+            metric_observe(&m_update_age, x->age_s);
+        keyqueue_done(w->o.ids, x->ticket.key);
+    }
+    empty(l);
+}
+
+void realtime_written(struct realtime *w, struct load *l) {
+    w->unacked--;
+    l->at_writer = false;
+    if (l->job.verdict == V_OK) {
+        finish(w, l);
+        return;
+    }
+    give_back_all(w, l);
+    if (l->job.verdict == V_STOPPED) {
+        w->ended = "the writer";
+    } else if (w->fate == V_OK) {
+        w->fate = l->job.verdict == V_CONFLICT ? V_CONFLICT : V_FATAL;
+        w->err = l->job.err;
+    }
+}

@@ -1,0 +1,23 @@
+/* What the threads of an updater tell each other without waiting for an answer: atomics only. */
+#ifndef TAIN_MIRROR_TIDINGS_H
+#define TAIN_MIRROR_TIDINGS_H
+
+#include "base/attr.h"
+
+#include <stdatomic.h>
+
+struct tidings {
+    _Atomic int64_t maxitem;       /* the largest id known to exist; only rises */
+    _Atomic int64_t db_offset_ms;  /* database time minus clock_mono() */
+    _Atomic int64_t last_event_at; /* database ms of the last frame of the stream; 0: none yet */
+    atomic_bool connected;         /* the stream is open and its gap is filled */
+    _Atomic int64_t outages;       /* how many blind times were long enough for a rescan */
+};
+
+static inline void tidings_maxitem(struct tidings *t, int64_t maxitem) {
+    int64_t known = atomic_load(&t->maxitem);
+    while (maxitem > known && !atomic_compare_exchange_weak(&t->maxitem, &known, maxitem))
+        ;
+}
+
+#endif
