@@ -196,9 +196,9 @@ static void a_letter_of_the_stream_can_be_accepted(void **state) {
     put_exception(b, 8, EXC_DEAD_LETTER, "timeout");
     apply_live_ok(f, b);
     struct err e;
-    int64_t n;
+    int64_t n, stored;
     const struct letter_choice choice = {1, INT64_MAX, "http_401"};
-    assert_ok(store_accept_letters(f->s, &choice, "gone", &n, &e));
+    assert_ok(store_accept_letters(f->s, &choice, "gone", &n, &stored, &e));
     assert_int_equal(n, 1);
     assert_q("7|resolved 8|dead_letter", f,
              "SELECT item_id, state FROM ingest_dlq_items ORDER BY item_id");
