@@ -3,14 +3,19 @@
 
 #include <stdio.h>
 
+#define LATE_US 50000 /* turns so late may still be taken: a busy thread is not always on time */
+
 static int64_t now_us(const struct ingest *g) {
     return ingest_now(g) * 1000;
 }
 
-/* Takes a turn of the shared rate; false: none is due yet. */
+/* Takes a turn of the shared rate; false: none is due yet. A lease and the next one may have lain
+ * here since the last work there was. */
 static bool take_turn(struct ingest *g) {
     if (g->o.rps <= 0)
         return true;
+    turns_forfeit(&g->turns, now_us(g), LATE_US);
+    turns_forfeit(&g->next_turns, now_us(g), LATE_US);
     int64_t wait = turns_wait_us(&g->turns, now_us(g));
     if (wait < 0 && g->have_next_turns) {
         g->turns = g->next_turns;

@@ -65,7 +65,7 @@ static int n_free(const struct realtime *w) {
 /* While most of its calls are out the worker waits until there is room for a good many more: ids
  * that are taken, sent and answered together cost fewer turns of every thread. */
 static bool may_take(const struct realtime *w) {
-    int many = w->o.window / 4 + 1;
+    int many = realtime_many(w);
     bool room = n_free(w) >= many || (n_free(w) > 0 && w->n_out < many);
     return room && !is_closing(w) && !realtime_is_stuck(w);
 }
@@ -85,6 +85,7 @@ static int letters_wait(const struct realtime *w, int wait_ms) {
     if (!has_lent(w) && (taking || is_closing(w)))
         return 0;
     int ms = until_retry(w, wait_ms);
+    ms = realtime_until_flush(w, ms);
     return taking && ms > PEEK_MS ? PEEK_MS : ms;
 }
 

@@ -8,7 +8,8 @@
 #include "mirror/metrics.h"
 #include "mirror/realtime.h"
 
-#define REALTIME_UNACKED 2 /* batches at the writer; more and outcomes gather */
+#define REALTIME_GATHER_MS 20 /* at most so long an outcome waits for others */
+#define REALTIME_UNACKED 2    /* batches at the writer; more and outcomes gather */
 #define REALTIME_BATCH_BYTES ((size_t)1024 * 1024) /* a batch is full with so many, too */
 
 enum slot_state {
@@ -40,6 +41,7 @@ struct load {
     struct batch *batch;
     struct entry *entries; /* room for batch_size + window */
     size_t n;
+    int64_t since; /* clock_mono() of the first of them */
     bool at_writer;
 };
 
@@ -71,6 +73,12 @@ void realtime_judge(struct realtime *w, struct slot *s);
 /* realtime_send.c: batches to the writer and back */
 void realtime_loads_init(struct realtime *w);
 void realtime_loads_release(struct realtime *w);
+/* So many are worth a turn of their own when more are on their way. */
+static inline int realtime_many(const struct realtime *w) {
+    return w->o.window / 4 + 1;
+}
+/* When the gathering batch has to go, at most wait_ms from now. */
+int realtime_until_flush(const struct realtime *w, int wait_ms);
 /* The gathering batch is full, and the writer has enough. */
 bool realtime_is_stuck(const struct realtime *w);
 void realtime_flush(struct realtime *w);

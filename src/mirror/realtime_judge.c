@@ -32,6 +32,8 @@ static void try_again(struct realtime *w, struct slot *s, int tries) {
 }
 
 static struct entry *add_entry(struct realtime *w, const struct slot *s) {
+    if (w->gathering->n == 0)
+        w->gathering->since = clock_mono(w->o.clock);
     struct entry *x = &w->gathering->entries[w->gathering->n++];
     *x = (struct entry){.ticket = s->ticket, .outcome = LIVE_STORED, .age_s = -1};
     return x;

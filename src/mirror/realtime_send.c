@@ -62,12 +62,26 @@ static void send(struct realtime *w, struct load *l) {
     gather_elsewhere(w);
 }
 
-/* The first outcome goes at once; those that come while it is being written go together. */
+/* With few calls out, an outcome has nobody to wait for. */
+static bool has_waited(const struct realtime *w, const struct load *l) {
+    int many = realtime_many(w);
+    return w->n_out < many || l->n >= (size_t)many ||
+           clock_mono(w->o.clock) >= l->since + REALTIME_GATHER_MS;
+}
+
+int realtime_until_flush(const struct realtime *w, int wait_ms) {
+    const struct load *l = w->gathering;
+    if (l->n == 0 || w->unacked > 0)
+        return wait_ms;
+    return clock_wait_ms(w->o.clock, l->since + REALTIME_GATHER_MS, wait_ms);
+}
+
+/* What comes while a batch is being written goes together. */
 void realtime_flush(struct realtime *w) {
     struct load *l = w->gathering;
     if (l->n == 0)
         empty(l); /* answers without an outcome have left their texts in the arena */
-    else if (w->unacked == 0 || (w->unacked < REALTIME_UNACKED && is_full(w, l)))
+    else if (w->unacked == 0 ? has_waited(w, l) : w->unacked < REALTIME_UNACKED && is_full(w, l))
         send(w, l);
 }
 

@@ -32,6 +32,16 @@ void turns_take(struct turns *t) {
         t->used++;
 }
 
+void turns_forfeit(struct turns *t, int64_t now_us, int64_t slack_us) {
+    if (t->interval_us <= 0 || now_us < t->start_us)
+        return;
+    int64_t due = (now_us - t->start_us) / t->interval_us + 1;
+    due = due < t->n ? due : t->n;
+    int64_t keep = slack_us / t->interval_us + 1;
+    if (due - t->used > keep)
+        t->used = (int)(due - keep);
+}
+
 int turns_lease_size(double per_second) {
     if (!(per_second > 0) || per_second >= (double)MAX_LEASE * LEASES_PER_SECOND)
         return MAX_LEASE;

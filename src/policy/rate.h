@@ -20,6 +20,9 @@ struct turns {
 /* Microseconds until the next turn: 0 = take it now; -1 = none left. */
 int64_t turns_wait_us(const struct turns *t, int64_t now_us);
 void turns_take(struct turns *t);
+/* Nor are turns saved up that a holder without work lets pass: of those that are due by now it
+ * keeps the last `slack_us` worth, and one. */
+void turns_forfeit(struct turns *t, int64_t now_us, int64_t slack_us);
 /* How many turns a lease should hold: a fifth of a second's worth, 1 .. 1000 (1000 without a
  * limit). */
 int turns_lease_size(double per_second);

@@ -133,8 +133,8 @@ class Nginx:
 class Demo:
     """`tain demo` with room for `ids` ids and the twenty thousand young ones behind them."""
 
-    def __init__(self, tain, ids):
-        self.command = [tain, 'demo', '--seed', '1', '--maxitem', str(ids + 100_000)]
+    def __init__(self, tain, ids, room=100_000):
+        self.command = [tain, 'demo', '--seed', '1', '--maxitem', str(ids + room)]
 
     def __enter__(self):
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True,

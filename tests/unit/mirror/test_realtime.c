@@ -45,6 +45,9 @@ static void natural_batches(void **state UNUSED) {
         c[i] = bench_call(&b, i + 1);
     bench_item(&b, c[0]);
     assert_int_equal(bench_step(&b), V_OK);
+    bench_no_job(&b); /* with many calls out it waits for others, but not for long */
+    clock_advance(&b.clock, 20);
+    assert_int_equal(bench_step(&b), V_OK);
     struct job *j = bench_job(&b, 1, 0);
     for (int i = 1; i < 4; i++) {
         bench_item(&b, c[i]);

@@ -73,6 +73,27 @@ static void no_rate_is_no_limit(void **state UNUSED) {
     assert_int_equal(tat, 77 * SECOND);
 }
 
+static void turns_are_not_saved_up(void **state UNUSED) {
+    static const struct {
+        int used;
+        int64_t now, slack;
+        int want;
+    } cases[] = {
+        {0, 999, 0, 0},    {0, 1000, 0, 0},   {0, 1100, 0, 1},        {0, 1100, 100, 0},
+        {0, 1250, 100, 1}, {2, 1250, 100, 2}, {0, 1900, 250, 7},      {0, 99999999, 250, 7},
+        {9, 5000, 250, 9}, {10, 5000, 0, 10}, {0, 1900, 99999999, 0}, {3, 0, 0, 3},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct turns t = {.start_us = 1000, .interval_us = 100, .n = 10, .used = cases[i].used};
+        turns_forfeit(&t, cases[i].now, cases[i].slack);
+        if (t.used != cases[i].want)
+            fail_msg("case %zu: %d", i, t.used);
+    }
+    struct turns none = {0};
+    turns_forfeit(&none, 5000, 100);
+    assert_int_equal(none.used, 0);
+}
+
 static void turns_are_even(void **state UNUSED) {
     struct turns t = {.start_us = 1000, .interval_us = 100, .n = 3};
     assert_int_equal(turns_wait_us(&t, 0), 1000);
@@ -181,6 +202,7 @@ int main(void) {
         cmocka_unit_test(saturated_state_does_not_overflow),
         cmocka_unit_test(no_rate_is_no_limit),
         cmocka_unit_test(turns_are_even),
+        cmocka_unit_test(turns_are_not_saved_up),
         cmocka_unit_test(lease_sizes),
         cmocka_unit_test(several_holders_keep_one_rate),
         cmocka_unit_test(an_idle_half_minute_is_lost),

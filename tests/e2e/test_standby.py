@@ -1,0 +1,124 @@
+"""Two updaters on one database: one works, the other waits and takes over when the first is gone,
+by whatever death. One that was only asleep finds out, ends, and has written nothing meanwhile."""
+
+import re
+import signal
+import time
+import unittest
+
+from lib import EXIT_FAILED, OnPostgres, OnSqlite, wait_until
+from updater import UpdaterTest, metric
+
+LEASE = 3  # seconds
+LOOK = 1  # how often a standby looks
+PROMISED = 30  # seconds until it takes over, with what is set by default
+# Nothing but the stream, and what was written down, can repair anything.
+ALONE = ('--startup-rescan-days', 0)
+
+
+class Standby:
+    def pair(self, *arguments, **options):
+        upstream, archive = self.upstream(ids=800, **options), self.archive()
+        arguments = ('--updater-lease', f'{LEASE}s', *arguments)
+        first = self.follow(archive, upstream, *arguments)
+        second = self.start_updater(archive, upstream, *arguments)
+        self.say(second, 'another updater is active; standing by')
+        self.assert_roles(archive, first, second)
+        return upstream, archive, first, second
+
+    def assert_roles(self, archive, active, standby):
+        for run, role, other in ((active, 'active', 'standby'), (standby, 'standby', 'active')):
+            wait_until(lambda: metric(run, f'updater_role{{role="{role}"}}') == 1, what=role)
+            self.assertEqual(metric(run, f'updater_role{{role="{other}"}}'), 0)
+        found = self.status(archive)['updater']
+        self.assertTrue(found['active'])
+        self.assertIn(str(active.pid), found['holder'])
+        self.assertNotIn('this updater is active', standby.so_far())
+
+    def takes_over(self, what, second, archive, upstream, since, within):
+        self.say(second, 'this updater is active', within + 5)
+        took = time.monotonic() - since
+        self.assertLess(took, within, what)
+        wait_until(lambda: metric(second, 'updater_role{role="active"}') == 1, what='its role')
+        self.settle(f'{what}, taken over after {took:.2f} s', second, archive, upstream,
+                    since=since)
+        self.assertIn(str(second.pid), self.status(archive)['updater']['holder'])
+
+    def test_killed(self):
+        """Of a dead process on the same host nobody waits for the lease."""
+        upstream, archive, first, second = self.pair('--startup-rescan-days', 1, recent=True)
+        upstream.faults('items:delay=10')
+        upstream.change(upstream.first, upstream.maxitem)
+        self.wait_metric(first, 'realtime_items_updated_total', 20)
+        first.kill()
+        began = time.monotonic()
+        upstream.faults()
+        upstream.change(upstream.first, upstream.first + 50, quiet=True)
+        self.takes_over('killed', second, archive, upstream, began, LOOK + 3)
+        self.stop_updater(second)
+
+    def test_stopped(self):
+        upstream, archive, first, second = self.pair(*ALONE, '--concurrency', 8)
+        upstream.faults('items:delay=100')
+        upstream.change(1, 800)
+        self.wait_metric(first, 'realtime_queue_depth', 500)
+        self.stop_updater(first)
+        began = time.monotonic()
+        upstream.faults()
+        self.takes_over('stopped', second, archive, upstream, began, LOOK + 3)
+        self.stop_updater(second)
+
+    def test_asleep(self):
+        upstream, archive, first, second = self.pair('--startup-rescan-days', 1, recent=True)
+        upstream.faults('items:delay=100')
+        upstream.change(upstream.first, upstream.maxitem)
+        self.wait_metric(first, 'http_inflight', 10)
+        first.signal(signal.SIGSTOP)
+        began = time.monotonic()
+        upstream.faults()
+        self.takes_over('asleep', second, archive, upstream, began, LEASE + LOOK + 3)
+        self.assertGreater(time.monotonic() - began, LEASE / 2, 'its lease was not waited for')
+        self.stop_updater(second)  # so that nobody else writes
+        self.nothing_is_written(archive, first)
+        third = self.start_updater(archive, upstream, *ALONE)
+        self.converge(third, archive, upstream)
+        self.stop_updater(third)
+
+    def nothing_is_written(self, archive, sleeper):
+        def all_there_is():
+            return {table: archive.rows(f'SELECT * FROM {table}') for table in
+                    ('items', 'kids', 'updater_state', 'ingest_segments', 'ingest_exceptions',
+                     'lists', 'users', 'update_ages')}
+        before = all_there_is()
+        sleeper.signal(signal.SIGCONT)
+        result = sleeper.wait(20)
+        self.assertEqual(result.code, EXIT_FAILED, result)
+        self.assertRegex(result.err.splitlines()[-1], 'another|lease|taken over')
+        after = all_there_is()
+        for table, rows in before.items():
+            self.assertEqual(after[table], rows, f'it wrote to {table}')
+
+
+class Default(UpdaterTest):
+    def test_lease_is_short_enough(self):
+        text = self.run_tain('updater', '--help').out
+        lease = int(re.search(r'--updater-lease.*?default[^\d]*(\d+)s', text, re.S).group(1))
+        self.assertLess(lease + LOOK, PROMISED - 10)
+
+
+class SqliteStandby(Standby, OnSqlite, UpdaterTest):
+    def test_stopped_while_standing_by(self):
+        upstream, archive, first, second = self.pair()
+        self.stop_updater(second, seconds=3)
+        self.assertTrue(first.running())
+        upstream.change(1, 50)
+        self.converge(first, archive, upstream)
+        self.stop_updater(first)
+
+
+class PostgresStandby(Standby, OnPostgres, UpdaterTest):
+    pass
+
+
+if __name__ == '__main__':
+    unittest.main()
