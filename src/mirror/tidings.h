@@ -14,8 +14,13 @@ struct tidings {
     _Atomic int64_t outages;       /* how many blind times were long enough for a rescan */
 };
 
+/* Decades of new items at once are a wrong answer, and would be planned for ever. */
+#define TIDINGS_MAX_JUMP 100000000
+
 static inline void tidings_maxitem(struct tidings *t, int64_t maxitem) {
     int64_t known = atomic_load(&t->maxitem);
+    if (known && maxitem - known > TIDINGS_MAX_JUMP)
+        return;
     while (maxitem > known && !atomic_compare_exchange_weak(&t->maxitem, &known, maxitem))
         ;
 }

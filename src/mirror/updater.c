@@ -174,8 +174,11 @@ static void write_down(struct updater *u) {
     if (v == V_OK)
         v = spill_ids(u, &e);
     enum verdict names = spill_names(u, &e);
-    if (v != V_OK || names != V_OK)
-        log_error("what was named and not fetched yet could not be written down", LE(&e));
+    if ((v != V_OK || names != V_OK) && !u->failed) {
+        u->failed = true;
+        u->why = e;
+        err_wrap(&u->why, V_FATAL, "what was named and not fetched yet could not be written down");
+    }
     updater_release_lease(u);
 }
 

@@ -181,7 +181,7 @@ enum verdict updater_start_threads(struct updater *u, struct err *e) {
 }
 
 static void fail(struct updater *u, const struct err *e, const char *what) {
-    if (u->failed)
+    if (u->failed || stop_raised(u->o->stop)) /* at a stop they are meant to end */
         return;
     u->failed = true;
     u->why = *e;
