@@ -1,12 +1,14 @@
 """Two updaters on one database: one works, the other waits and takes over when the first is gone,
 by whatever death. One that was only asleep finds out, ends, and has written nothing meanwhile."""
 
+import contextlib
 import re
 import signal
+import sqlite3
 import time
 import unittest
 
-from lib import EXIT_FAILED, OnPostgres, OnSqlite, wait_until
+from lib import EXIT_FAILED, OnPostgres, OnSqlite, PostgresArchive, Sqlite, wait_until
 from updater import UpdaterTest, metric
 
 LEASE = 3  # seconds
@@ -73,7 +75,7 @@ class Standby:
         upstream.faults('items:delay=100')
         upstream.change(upstream.first, upstream.maxitem)
         self.wait_metric(first, 'http_inflight', 10)
-        first.signal(signal.SIGSTOP)
+        wait_until(lambda: self.falls_asleep(archive, first), what='sleep between transactions')
         began = time.monotonic()
         upstream.faults()
         self.takes_over('asleep', second, archive, upstream, began, LEASE + LOOK + 3)
@@ -84,11 +86,24 @@ class Standby:
         self.converge(third, archive, upstream)
         self.stop_updater(third)
 
+    @staticmethod
+    def falls_asleep(archive, run):
+        """A lock of SQLite's does not run out: who sleeps with one keeps everybody waiting."""
+        run.signal(signal.SIGSTOP)
+        if archive.is_free():
+            return True
+        run.signal(signal.SIGCONT)
+        return False
+
     def nothing_is_written(self, archive, sleeper):
+        """Segments are left out: they have leases of their own, and anyone may work on them."""
+        own = ('SELECT last_sse_event_at, last_rescan_at, updater_holder, updater_token, '
+               'updater_lease_until FROM updater_state')
+
         def all_there_is():
-            return {table: archive.rows(f'SELECT * FROM {table}') for table in
-                    ('items', 'kids', 'updater_state', 'ingest_segments', 'ingest_exceptions',
-                     'lists', 'users', 'update_ages')}
+            found = {table: archive.rows(f'SELECT * FROM {table}') for table in
+                     ('items', 'kids', 'lists', 'users', 'update_ages')}
+            return {'updater_state': archive.rows(own), **found}
         before = all_there_is()
         sleeper.signal(signal.SIGCONT)
         result = sleeper.wait(20)
@@ -106,7 +121,29 @@ class Default(UpdaterTest):
         self.assertLess(lease + LOOK, PROMISED - 10)
 
 
+class FreeSqlite(Sqlite):
+    def is_free(self):
+        """Nobody is writing."""
+        connection = sqlite3.connect(self.path, timeout=0, isolation_level=None)
+        with contextlib.closing(connection):
+            try:
+                connection.execute('BEGIN IMMEDIATE')
+            except sqlite3.OperationalError:
+                return False
+            connection.execute('ROLLBACK')
+            return True
+
+
+class FreePostgres(PostgresArchive):
+    def is_free(self):
+        return not self.rows("SELECT 1 FROM pg_stat_activity WHERE application_name = 'tain' "
+                             "AND datname = current_database() AND state <> 'idle'")
+
+
 class SqliteStandby(Standby, OnSqlite, UpdaterTest):
+    def archive(self):
+        return FreeSqlite(super().archive().path)
+
     def test_stopped_while_standing_by(self):
         upstream, archive, first, second = self.pair()
         self.stop_updater(second, seconds=3)
@@ -117,7 +154,8 @@ class SqliteStandby(Standby, OnSqlite, UpdaterTest):
 
 
 class PostgresStandby(Standby, OnPostgres, UpdaterTest):
-    pass
+    def archive(self):
+        return FreePostgres(self.server)
 
 
 if __name__ == '__main__':

@@ -120,6 +120,8 @@ class Restarts:
         wait_until(lambda: (archive.rows('SELECT last_sse_event_at FROM updater_state')[0][0] or 0)
                    >= least * 1000, 10, 'a new anchor', every=0.1)
 
+
+class ShortLife:
     def test_anchor_waits_for_the_replay(self):
         """A life that ends before its replay is planned leaves the anchor as it was."""
         upstream, archive = self.upstream(ids=1000, recent=True), self.archive()
@@ -131,7 +133,7 @@ class Restarts:
         self.stop_updater(self.start_and_see(archive, upstream, 'no event stream'))
         self.assertEqual(archive.rows('SELECT last_sse_event_at FROM updater_state'), [(anchor,)])
         upstream.down(False)
-        run = self.start_updater(archive, upstream, '--startup-rescan-days', self.DAYS)
+        run = self.start_updater(archive, upstream, '--startup-rescan-days', 1.5 / 24)
         self.settle('the start after a life without eyes', run, archive, upstream)
 
     def start_and_see(self, archive, upstream, words):
@@ -291,7 +293,7 @@ class Slow:
         self.server.server_close()
 
 
-class SqliteUpdater(Following, Restarts, BlindWindow, Beside, OnSqlite, UpdaterTest):
+class SqliteUpdater(Following, Restarts, ShortLife, BlindWindow, Beside, OnSqlite, UpdaterTest):
     pass
 
 

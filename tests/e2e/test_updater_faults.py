@@ -135,17 +135,15 @@ class LockedFile(Database):
 
 
 class Server(Database):
-    def test_restart(self):
-        self.trouble('a restart of the database', lambda archive: self.server.restart())
-
-    def test_crash_and_terminated_backends(self):
+    def test_restarts(self):
         def shake(archive):
             for _ in range(3):
                 archive.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                                 "WHERE application_name = 'tain'")
+            self.server.restart()
             self.server.crash()
             self.server.start()
-        self.trouble('backends terminated and a crash', shake)
+        self.trouble('backends terminated, a restart and a crash of the database', shake)
 
 
 class Killed:
