@@ -106,9 +106,9 @@ class Mixture:
         demo = self.demo(*(f'rate=0.0{"05" if k == "drip" else "2"}:{k}' for k in kinds))
         archive = self.archive()
         self.catchup(archive, demo, '--end-id', 2500, '--timeout', '1s', '--retry-attempts', 12)
-        for kind, struck in demo.stats()['faults'].items():
-            if kind not in ('null', 'delayed'):
-                self.assertGreater(struck, 0, kind)
+        struck = demo.stats()['faults']
+        for kind in {k.partition('=')[0] for k in kinds}:
+            self.assertGreater(struck[kind], 0, kind)
         self.assertEqual(demo.stats()['foreign_redirects'], 0)
         demo.faults()
         self.assert_complete(archive, demo, 1, 2500)
@@ -135,9 +135,12 @@ class DeadLetters:
         report = self.catchup(archive, demo, '--end-id', LAST, code=EXIT_UNRESOLVED).report
         self.assertEqual((report['dead_letters'], report['waiting']), (len(self.ALWAYS), 0))
         stats = demo.stats()
+        # when nothing was answered well for a while, an id that was is asked again, as a probe
+        probed = stats['repeated_ids'] - len(self.ALWAYS)
+        self.assertIn(probed, (0, 1))
         self.assertEqual(stats['max_per_id'], 8)
-        self.assertEqual(stats['repeated_ids'], len(self.ALWAYS))
-        self.assertEqual(stats['requests']['item'], LAST + 7 * len(self.ALWAYS))
+        probes = stats['requests']['item'] - LAST - 7 * len(self.ALWAYS)
+        self.assertIn(probes, range(probed, 7 * probed + 1))
         look = self.assert_invariants(archive)
         self.assertEqual({x['id']: (x['state'], x['attempts'], x['class'])
                           for x in look.exceptions},
