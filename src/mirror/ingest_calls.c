@@ -15,13 +15,32 @@ static void append(struct ingest *g, struct call *c) {
     g->last_call = c;
 }
 
+/* Behind those of its kind: maxitem and the lists are few, and must not wait for a burst of items.
+ */
+static void put_in_front(struct ingest *g, struct call *c) {
+    struct call **at = &g->first_call;
+    while (*at && (*at)->id == 0)
+        at = &(*at)->next;
+    c->next = *at;
+    *at = c;
+    if (!c->next)
+        g->last_call = c;
+}
+
+static void take_in(struct ingest *g, struct call *c) {
+    if (c->id)
+        append(g, c);
+    else
+        put_in_front(g, c);
+}
+
 void ingest_take_calls(struct ingest *g) {
     void *some[PORTION];
     size_t n = PORTION;
     while (g->o.calls && n == PORTION) {
         n = queue_pop_many(&g->o.calls->queue, some, PORTION, 0);
         for (size_t i = 0; i < n; i++)
-            append(g, some[i]);
+            take_in(g, some[i]);
     }
 }
 

@@ -127,6 +127,26 @@ static void a_segment_waits_for_the_same_id(void **unused UNUSED) {
     rig_close(&r);
 }
 
+/* Many items wait for their turn: maxitem does not stand behind them. */
+static void what_is_not_an_item_goes_first(void **unused UNUSED) {
+    struct rig r;
+    struct asker a;
+    rig_open(
+        &r, &(struct rig_options){.window = {1, 1}, .maxitem = 50000, .rps = 10, .endless = true});
+    asker_open(&a);
+    rounds(&r, 40);
+    for (int i = 0; i < 6; i++)
+        ask_item(&r, &a, i, 100 + i);
+    ask_path(&r, &a, 6, "/maxitem.json");
+    ask_path(&r, &a, 7, "/topstories.json");
+    r.step_ms = 1;
+    assert_int_equal(next_answer(&r, &a)->id, 0);
+    for (int i = 0; i < 7; i++)
+        next_answer(&r, &a);
+    asker_close(&a);
+    rig_close(&r);
+}
+
 /* An ill upstream: items are held back until it is well, and their askers hear of no failure. What
  * is not an item goes through. */
 static void calls_for_items_wait_while_the_upstream_is_ill(void **unused UNUSED) {
@@ -213,6 +233,7 @@ int main(void) {
         cmocka_unit_test(an_answer_too_large_for_its_asker_is_a_failure),
         cmocka_unit_test(an_id_is_never_in_flight_twice),
         cmocka_unit_test(a_segment_waits_for_the_same_id),
+        cmocka_unit_test(what_is_not_an_item_goes_first),
         cmocka_unit_test(calls_for_items_wait_while_the_upstream_is_ill),
         cmocka_unit_test(at_a_stop_every_call_comes_back),
         cmocka_unit_test(a_gap_overtakes_a_rescan),
