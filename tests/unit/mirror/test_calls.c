@@ -131,8 +131,8 @@ static void a_segment_waits_for_the_same_id(void **unused UNUSED) {
 static void what_is_not_an_item_goes_first(void **unused UNUSED) {
     struct rig r;
     struct asker a;
-    rig_open(
-        &r, &(struct rig_options){.window = {1, 1}, .maxitem = 50000, .rps = 10, .endless = true});
+    rig_open(&r,
+             &(struct rig_options){.window = {1, 1}, .maxitem = 50000, .rps = 10, .endless = true});
     asker_open(&a);
     rounds(&r, 40);
     for (int i = 0; i < 6; i++)
