@@ -36,7 +36,7 @@ class Eight(OnPostgres, E2E):
         demo = self.demo(*TROUBLE, f'items:delay={DELAY_MS}', maxitem=LAST + YOUNG_SPAN)
         archive = self.archive()
         runs = [self.begin(archive, demo) for _ in range(PROCESSES)]
-        done = 0
+        held = set()
         for _ in range(KILLS):
             time.sleep(chance.uniform(0.02, LONGEST_WAIT))
             victim = runs.pop(chance.randrange(len(runs)))
@@ -45,9 +45,8 @@ class Eight(OnPostgres, E2E):
             runs.append(self.begin(archive, demo))
             look = self.assert_invariants(archive)
             if look:
-                self.assertGreaterEqual(len(look.ids), done, 'something was lost')
-                done = len(look.ids)
-        self.assertGreater(done, 0, 'no life was long enough to store something')
+                held = self.assert_kept(held, look.ids)
+        self.assertGreater(len(held), 0, 'no life was long enough to store something')
         demo.faults(*TROUBLE)
         for run in runs:
             result = run.wait(120)
