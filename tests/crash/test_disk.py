@@ -1,5 +1,5 @@
-"""The disk under PostgreSQL runs full: the run ends and says so, nothing that was stored is lost,
-and with room again the same command completes the archive."""
+"""The disk under PostgreSQL runs full, that of its tables or that of its log: the run ends and says
+so, nothing that was stored is lost, and with room again the same command completes the archive."""
 
 import os
 import pathlib
@@ -18,7 +18,9 @@ ROOM = 3 << 20  # bytes left beside an empty archive; the items need several tim
 
 class SmallDisk(Postgres):
     """A server with its data directory on a file system of its own, and its log of transactions
-    beside it: with that on a full disk it would not refuse work, it would end."""
+    beside it: with that on a full disk it does not refuse work, it ends."""
+
+    LOG_BESIDE = True
 
     def _create(self):
         self.dir = tempfile.mkdtemp(prefix='tainpg-', dir='/tmp')
@@ -33,9 +35,10 @@ class SmallDisk(Postgres):
             shutil.chown(folder, 'postgres', 'postgres')
             os.chmod(folder, 0o700)
         subprocess.run(
-            self._as_server() + [os.path.join(self.bin, 'initdb'), '-D', self._data(), '-X', wal,
-                                 '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C',
-                                 '--no-sync', '--no-instructions'],
+            self._as_server() + [os.path.join(self.bin, 'initdb'), '-D', self._data(), '-U',
+                                 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C',
+                                 '--no-sync', '--no-instructions', '--wal-segsize=1',
+                                 *(['-X', wal] if self.LOG_BESIDE else [])],
             check=True, cwd=self.dir, stdout=subprocess.DEVNULL, env=self._environment())
 
     def remove(self):
@@ -53,12 +56,29 @@ class SmallDisk(Postgres):
         self.resize((disk.f_blocks - disk.f_bfree) * disk.f_frsize + room)
 
 
+class SmallLog(SmallDisk):
+    """The log is on the small disk, the tables are elsewhere."""
+
+    LOG_BESIDE = False
+
+    def beside(self):
+        """A folder for tables that has room."""
+        folder = os.path.join(self.dir, 'tables')
+        os.mkdir(folder)
+        shutil.chown(folder, 'postgres', 'postgres')
+        return folder
+
+    def full_log(self):
+        with open(os.path.join(self.dir, 'log'), errors='replace') as log:
+            return 'PANIC' in log.read()
+
+
 class FullDisk(E2E):
-    def server(self):
+    def server(self, kind=SmallDisk, **settings):
         if os.getuid() != 0 or not find_bin():
             self.skipTest('needs root, to mount a file system, and PostgreSQL')
         # Small buffers, or nothing would be written before a checkpoint.
-        server = SmallDisk({'synchronous_commit': 'on', 'shared_buffers': '1MB'})
+        server = kind({'synchronous_commit': 'on', 'shared_buffers': '1MB', **settings})
         self.addCleanup(server.remove)
         return server.start()
 
@@ -77,9 +97,33 @@ class FullDisk(E2E):
         self.assertGreater(len(look.ids), 0)
         self.assertLess(len(look.ids), LAST)
         self.assert_disk_is_named(self.start_catchup(archive, demo, '--end-id', LAST).wait())
-        self.assertLessEqual(look.ids, self.assert_invariants(archive).ids, 'something was lost')
+        self.assert_kept(look.ids, self.assert_invariants(archive).ids)
         server.resize('256m')
         self.catchup(archive, demo, '--end-id', LAST)
+        self.assert_complete(archive, demo, 1, LAST)
+
+    def test_no_room_for_the_log(self):
+        """The server breaks down in the middle of a commit and cannot start. Nothing that the run
+        called stored is missing when it can."""
+        server, demo = self.server(SmallLog, max_wal_size='200MB', wal_recycle='off'), self.demo()
+        server.psql(f"CREATE TABLESPACE roomy LOCATION '{server.beside()}'")
+        server.psql("ALTER SYSTEM SET default_tablespace = 'roomy'")
+        server.restart()
+        archive = PostgresArchive(server)
+        self.assertEqual(self.run_tain('migrate', '--db', archive.uri).code, EXIT_DONE)
+        server.leave(ROOM)
+        result = self.start_catchup(archive, demo, '--end-id', LAST, '--max-outage', '3s').wait(90)
+        self.assertEqual(result.code, EXIT_FAILED, result)
+        self.assertIn('database', result.report['stop_reason'])
+        self.assertTrue(server.full_log(), server.log())
+        server.stop()
+        server.resize('256m')
+        server.start()
+        look = self.assert_invariants(archive)
+        self.assertGreater(len(look.ids), 0)
+        self.assertGreaterEqual(len(look.ids), result.report['stored'])
+        self.catchup(archive, demo, '--end-id', LAST)
+        self.assert_kept(look.ids, self.look(archive).ids)
         self.assert_complete(archive, demo, 1, LAST)
 
 

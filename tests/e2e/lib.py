@@ -291,11 +291,11 @@ class PostgresArchive:
     count = 0
     NULL = '\x01null\x01'
 
-    def __init__(self, server):
+    def __init__(self, server, template='template1'):
         PostgresArchive.count += 1
         self.server = server
         self.name = f'archive{PostgresArchive.count}'
-        server.psql(f'CREATE DATABASE {self.name}')
+        server.psql(f'CREATE DATABASE {self.name} TEMPLATE {template}')
         self.uri = server.uri(self.name)
 
     def _psql(self, *arguments):
@@ -508,6 +508,12 @@ class E2E(unittest.TestCase):
         self.assert_frontier(look)
         return look
 
+    def assert_kept(self, before, now):
+        """Each id of an earlier look is there still. Answers this one."""
+        lost = sorted(before - now)
+        self.assertFalse(lost, f'{len(lost)} are lost: {lost[:10]}')
+        return now
+
     def assert_frontier(self, look):
         mirror = {s['segment_id'] for s in look.mirror}
         settled = {x['id'] for x in look.exceptions if x['state'] == 'terminal_missing'}
@@ -538,6 +544,14 @@ class OnSqlite:
         path = self.folder / f'archive{count}.db'
         return Sqlite(path)
 
+    def copy(self, archive):
+        """Another one like it, which no process has open."""
+        new = self.archive()
+        for end in ('', '-wal'):
+            if os.path.exists(archive.path + end):
+                shutil.copy(archive.path + end, new.path + end)
+        return new
+
 
 class OnPostgres:
     @classmethod
@@ -547,6 +561,9 @@ class OnPostgres:
 
     def archive(self):
         return PostgresArchive(self.server)
+
+    def copy(self, archive):
+        return PostgresArchive(self.server, archive.name)
 
 
 _server = None

@@ -3,16 +3,23 @@ its connection costs time and nothing else."""
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import time
 import unittest
+import urllib.request
 
-from lib import E2E, EXIT_DONE, OnPostgres, environment, wait_until
+from lib import E2E, EXIT_DONE, OnPostgres, environment, free_port, wait_until
 
 LAST = 4000
 # An upstream slow enough for a process to be met in the middle of its work.
 SLOW = 'items:delay=20'
+ALONE = 1500  # ids in one segment, for one process at a time
+ONE = ('--end-id', ALONE, '--segment-width', ALONE, '--batch-size', 50, '--concurrency', 16,
+       '--lease', '2s')
+PACE = 'items:delay=60'
+FIRST_IS_LATE = 'id=1:delay=30000'  # so the cursor stays where it is for as long as that is excused
 SMALL = ('--end-id', LAST, '--segment-width', 100, '--batch-size', 50, '--concurrency', 16)
 
 
@@ -84,7 +91,7 @@ class Shared(OnPostgres, E2E):
         return held if len(held) >= at_least and len(look.ids) > 100 else None
 
     def begin(self, archive, demo, *arguments):
-        run = self.start_catchup(archive, demo, *SMALL, *arguments)
+        run = self.start_catchup(archive, demo, *(arguments or SMALL))
         wait_until(lambda: self.held(archive), what='held segments')
         return run
 
@@ -102,9 +109,23 @@ class Shared(OnPostgres, E2E):
         self.assertLess(time.monotonic() - killed, 20, 'the lease of the dead was waited for')
         self.assert_complete(archive, demo, 1, LAST)
 
+    # A process that sleeps for longer than its lease, and wakes up to find an heir at work
+
+    def doze(self, archive, demo):
+        """A process that holds the only segment, and where it counts the leases it has lost."""
+        port = free_port()
+        sleeper = self.begin(archive, demo, *ONE, '--metrics-bind', f'127.0.0.1:{port}')
+
+        def lost():
+            with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=20) as page:
+                found = re.search(r'^tain_catchup_leases_lost_total (\d+)$', page.read().decode(),
+                                  re.M)
+            return int(found.group(1))
+        return sleeper, lost
+
     def test_sleeping_process(self):
-        demo, archive = self.demo(SLOW), self.archive()
-        sleeper = self.begin(archive, demo, '--lease', '2s')
+        demo, archive = self.demo(FIRST_IS_LATE, PACE), self.archive()
+        sleeper, lost = self.doze(archive, demo)
 
         def asleep():
             sleeper.signal(signal.SIGSTOP)
@@ -114,39 +135,66 @@ class Shared(OnPostgres, E2E):
             return False
 
         wait_until(asleep, what='sleep between two transactions')
-        self.heir_finishes(archive, demo, sleeper)
+        self.wakes_up_beside_its_heir(archive, demo, sleeper, lost)
 
     def test_sleeping_in_a_transaction(self):
         """Its locks must not outlive its lease for long."""
-        demo, archive = self.demo(SLOW), self.archive()
-        sleeper = self.begin(archive, demo, '--lease', '2s')
+        demo, archive = self.demo(FIRST_IS_LATE, PACE), self.archive()
+        sleeper, lost = self.doze(archive, demo)
         with locked(archive, 'items'):  # it comes to a halt within a batch
             wait_until(lambda: self.session(archive, 'active', 'Lock'), what='a waiting batch')
             sleeper.signal(signal.SIGSTOP)
         wait_until(lambda: self.session(archive, 'idle in transaction'), what='an open transaction')
-        self.heir_finishes(archive, demo, sleeper)
+        self.wakes_up_beside_its_heir(archive, demo, sleeper, lost)
 
-    @staticmethod
-    def session(archive, state, waits_for=None):
+    def session(self, archive, state, waits_for=None):
         """True when the only session of the program is in that state."""
-        rows = archive.rows("SELECT state, wait_event_type FROM pg_stat_activity WHERE "
-                            "application_name = 'tain' AND datname = current_database()")
+        rows = self.activity(archive)
         return (len(rows) == 1 and rows[0][0] == state
                 and (waits_for is None or rows[0][1] == waits_for))
 
-    def heir_finishes(self, archive, demo, sleeper):
-        result = self.start_catchup(archive, demo, *SMALL, '--lease', '2s').wait(60)
-        self.assertEqual(result.code, EXIT_DONE, result)
-        self.assertGreater(result.report['duration_ms'], 1000)
-        self.assert_complete(archive, demo, 1, LAST)
-        stamps = archive.rows('SELECT id, last_fetched_at FROM items ORDER BY id')
-        sleeper.signal(signal.SIGCONT)
-        late = sleeper.wait(30)
-        self.assertEqual(late.code, EXIT_DONE, late)
-        self.assertEqual(archive.rows('SELECT id, last_fetched_at FROM items ORDER BY id'), stamps,
-                         'a zombie wrote')
-        self.assertEqual(late.report['stored'] + result.report['stored'], len(stamps))
-        self.assert_complete(archive, demo, 1, LAST)
+    def sessions(self, archive):
+        """The states of all of them."""
+        return {row[0] for row in self.activity(archive)}
+
+    @staticmethod
+    def activity(archive):
+        return archive.rows("SELECT state, wait_event_type FROM pg_stat_activity WHERE "
+                            "application_name = 'tain' AND datname = current_database()")
+
+    def wakes_up_beside_its_heir(self, archive, demo, sleeper, lost):
+        """What it had in hand when it fell asleep must not be written under its heir's lease."""
+        old, = self.look(archive).segments
+        self.assertEqual(old['cursor'], 0, 'or the heir would get a segment of its own')
+        demo.faults(PACE)
+        heir = self.start_catchup(archive, demo, *ONE, '--lease', '60s')
+
+        def heir_stands_still():
+            now = self.look(archive).segments[0]
+            if now['holder'] in (None, old['holder']):
+                return False
+            heir.signal(signal.SIGSTOP)  # it holds the segment and gets no further
+            if self.sessions(archive) <= {'idle'}:
+                return True
+            heir.signal(signal.SIGCONT)
+            return False
+
+        wait_until(heir_stands_still, 40, 'an heir that holds the segment')
+        before = self.look(archive)
+        self.assertEqual([(s['segment_id'], s['status']) for s in before.segments],
+                         [(old['segment_id'], 'in_progress')])
+        sleeper.signal(signal.SIGCONT)  # it finds the answers that came while it slept
+        wait_until(lambda: lost() or self.look(archive).ids != before.ids, 30,
+                   'the loss of the lease')
+        after = self.look(archive)
+        self.assertEqual(after.ids, before.ids, 'a zombie wrote')
+        self.assertEqual(after.exceptions, before.exceptions, 'a zombie wrote')
+        self.assertEqual(after.segments, before.segments, 'a zombie touched the segment')
+        heir.signal(signal.SIGCONT)
+        for run in (heir, sleeper):
+            result = run.wait(60)
+            self.assertEqual(result.code, EXIT_DONE, result)
+        self.assert_complete(archive, demo, 1, ALONE)
 
 
 class Database(OnPostgres, E2E):

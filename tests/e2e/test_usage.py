@@ -6,8 +6,11 @@ import pathlib
 import subprocess
 import unittest
 
-from lib import E2E, EXIT_FAILED, EXIT_USAGE, OnPostgres, Sqlite, free_port
+from lib import (E2E, EXIT_DONE, EXIT_FAILED, EXIT_USAGE, TAIN, OnPostgres, Sqlite, environment,
+                 free_port)
+from lib import dump as dump_truth
 
+DUMPED = 20000  # ids, several batches of an import
 NOBODY = 'http://127.0.0.1:1/v0'  # never asked in these tests
 
 
@@ -228,6 +231,61 @@ class Disks(E2E):
         result = self.start_catchup(archive, demo, '--end-id', 100).wait()
         self.assertEqual(result.code, EXIT_FAILED, result)
         self.assertIn('full', result.err + result.out)
+
+    def test_full_while_importing(self):
+        place, dump = self.mounted('9m'), self.folder / 'd.ndjson'
+        archive = Sqlite(place / 'archive.db')
+        self.write_dump(dump)
+        command = ('import', dump, '--db', archive.uri, '--progress', 'none')
+        result = self.run_tain(*command)
+        self.assertEqual(result.code, EXIT_FAILED, result)
+        self.assertIn('disk is full', result.err)
+        self.assertIn('When that is mended, go on with: tain import', result.err)
+        look = self.assert_invariants(archive)
+        self.assertEqual(archive.rows('SELECT items FROM imports'), [(len(look.ids),)],
+                         'the place and the items are one')
+        self.assertEqual(self.run_tain(*command).code, EXIT_FAILED, 'there is still no room')
+        self.remount(place, 'size=128m')
+        done = self.run_tain(*command, '--json')
+        self.assertEqual(done.code, EXIT_DONE, done)
+        self.assertGreaterEqual(done.report['resumed_lines'], len(look.ids))
+        self.assertGreater(len(look.ids), 0, 'a batch had room')
+        self.assert_kept(look.ids, self.look(archive).ids)
+        self.assert_truth(archive, dump_truth(1, DUMPED, 40000, 1))
+
+    def test_full_while_exporting(self):
+        place, dump = self.mounted('1m'), self.folder / 'd.ndjson'
+        archive = Sqlite(self.folder / 'archive.db')
+        self.write_dump(dump)
+        self.move('import', dump, archive)
+        for name in ('out.ndjson', 'out.ndjson.zst'):
+            whole, path = self.folder / name, place / name
+            self.move('export', whole, archive)
+            self.remount(place, f'size={whole.stat().st_size // 2}')
+            result = self.move('export', path, archive, code=EXIT_FAILED)
+            self.assertIn('No space left on device', result.err)
+            self.assertRegex(result.err, r'go on with: tain export .*--resume')
+            self.assertFalse(path.exists(), 'no name before the end')
+            self.remount(place, 'size=64m')
+            self.move('export', path, archive, '--resume')
+            self.assertEqual(self.text_of(path), self.text_of(whole))
+            subprocess.run(['sha256sum', '--quiet', '-c', name + '.sha256'], cwd=place, check=True)
+            path.unlink()
+
+    def write_dump(self, path):
+        with open(path, 'wb') as out:
+            subprocess.run([TAIN, 'demo', '--maxitem', '40000', '--seed', '1', '--dump',
+                            f'1-{DUMPED}'], stdout=out, check=True, env=environment())
+
+    def move(self, command, path, archive, *arguments, code=EXIT_DONE):
+        result = self.run_tain(command, path, '--db', archive.uri, '--progress', 'none', *arguments)
+        self.assertEqual(result.code, code, result)
+        return result
+
+    @staticmethod
+    def text_of(path):
+        command = ['zstd', '-dc', path] if path.suffix == '.zst' else ['cat', path]
+        return subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
 
     def test_read_only(self):
         place = self.mounted('16m')
