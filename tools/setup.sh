@@ -9,7 +9,7 @@ build_packages="gcc libc6-dev make meson ninja-build pkgconf python3 libcurl4-op
     libsqlite3-dev libpq-dev libmicrohttpd-dev libxxhash-dev libconfuse-dev
     libidn2-dev libzstd-dev libssl-dev"
 test_packages="libcmocka-dev libjansson-dev postgresql-15 nginx-core nghttp2-server openssl zstd
-    util-linux clang clang-format"
+    util-linux clang clang-format prometheus"
 lint_packages="clang-tidy cppcheck libclang-rt-14-dev"
 
 case "${1:-build}" in
