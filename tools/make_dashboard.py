@@ -53,7 +53,7 @@ ROWS = (
         ("Workers alive", "timeseries", "none",
          (("tain_realtime_worker_alive_count{SEL}", "{{instance}}"),), ("TainNoWorker",)),
         ("Reconnects within an hour", "timeseries", "none",
-         (("increase(tain_realtime_reconnects_total{SEL}[1h])", "{{instance}}"),),
+         (("round(increase(tain_realtime_reconnects_total{SEL}[1h]))", "{{instance}}"),),
          ("TainReconnects",)),
         ("Failed, waiting for another round", "timeseries", "none",
          (("tain_realtime_dlq_items{SEL}", "failed"),
