@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "base/fault.h"
+#include "base/rng.h"
 #include "cli/options.h"
 #include "cli/suggest.h"
 
@@ -10,6 +11,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int print_version(FILE *out) {
     int pq = PQlibVersion();
@@ -48,11 +50,31 @@ static int help_for(const char *name, FILE *out, FILE *complaints) {
     return EXIT_DONE;
 }
 
+#define LONG_RUNNING (CMD_CATCHUP | CMD_UPDATER | CMD_IMPORT | CMD_EXPORT | CMD_VERIFY)
+
+/* Log lines of one run can be told from those of the run before and of others beside it. */
+static void name_run(const struct settings *s) {
+    char id[9];
+    struct rng r = rng_fresh();
+    snprintf(id, sizeof id, "%08x", (unsigned)(rng_next(&r) >> 32));
+    log_set_run(id);
+    CLEANUP(strbuf_release) struct strbuf db;
+    strbuf_init(&db, 4096);
+    settings_value(s, "db", &db);
+    LOG_AT(s->command == CMD_UPDATER ? LOG_INFO : LOG_DEBUG, "started",
+           LS("command", s->command_name), LS("version", TAIN_VERSION), LS("db", db.p),
+           LI("pid", getpid()));
+}
+
 static int run_command(const struct command *c, struct settings *s) {
     log_setup((enum log_level)s->log_level, (enum log_format)s->log_format);
+    if (c->id & LONG_RUNNING)
+        name_run(s);
     fault_setup(getenv("TAIN_FAULT"));
     signal(SIGPIPE, SIG_IGN); /* a closed socket or pipe is an error to handle, not an end */
-    return c->run(s);
+    int code = c->run(s);
+    log_flush();
+    return code;
 }
 
 static const char *from_environment(const char *name) {

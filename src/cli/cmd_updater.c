@@ -27,6 +27,7 @@ static void log_illness(struct display *d, const char *illness) {
 
 static void log_changes(void *arg, const struct updater_view *v) {
     struct display *d = arg;
+    log_tick();
     log_illness(d, v->illness);
     bool down = v->db_down_ms > DB_SLOW_MS;
     if (down && !d->db_down)

@@ -20,9 +20,4 @@ bool shape_parse_instant(const char *text, int64_t *ret_ms);
 bool shape_id_range(const char *text);
 bool shape_parse_id_range(const char *text, int64_t *ret_lo, int64_t *ret_hi);
 
-/* Whether a PostgreSQL address or connection string carries a password. */
-bool database_has_password(const char *text);
-/* The address with *** in the place of every password, fit for a log line. */
-void database_redact(const char *text, struct strbuf *out);
-
 #endif

@@ -126,6 +126,8 @@ enum verdict live_consume(struct live *l, struct err *e) {
     if (blind_ms > l->o.outage_rescan_after_ms) {
         atomic_fetch_add(&l->o.tidings->outages, 1);
         l->seen_at = now; /* a rescan will look at everything before */
+        log_warn("nothing was heard of the stream for long; items will be fetched again",
+                 LI("blind_ms", blind_ms));
     }
     log_debug("event stream open", LI("maxitem", l->mark), LI("blind_ms", blind_ms));
     l->byte_at = now;
@@ -211,8 +213,10 @@ static void keep_watch(struct live *l) {
 }
 
 static void count_full(struct live *l) {
-    if (l->stuck && !l->full)
+    if (l->stuck && !l->full) {
         metric_add(&m_queue_full, 0, 1);
+        log_warn("the queue of named ids is full; the stream is not read until there is room");
+    }
     l->full = l->stuck;
 }
 

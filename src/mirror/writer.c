@@ -5,6 +5,7 @@
 #include "mirror/metrics.h"
 #include "mirror/outcome.h"
 #include "mirror/patience.h"
+#include "mirror/tell.h"
 #include "store/live.h"
 #include "store/status.h"
 
@@ -229,6 +230,8 @@ static void settle(struct writer *w, struct job *j) {
             store_note_failure(w->o.store, j->batch, &j->err);
     }
     atomic_store(&w->busy_since, 0);
+    if (j->kind == JOB_BATCH)
+        tell_written(j);
 }
 
 static void answer(struct writer *w, struct job *j) {
