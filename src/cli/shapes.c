@@ -69,6 +69,10 @@ bool shape_bind(const char *text) {
     return str_to_i64(str_of(colon + 1), &port) && port >= 0 && port <= 65535;
 }
 
+bool shape_bind_or_none(const char *text) {
+    return *text == '\0' || strcmp(text, "none") == 0 || shape_bind(text);
+}
+
 bool shape_address(const char *text) {
     struct in6_addr address;
     return inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1;

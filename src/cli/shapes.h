@@ -5,11 +5,12 @@
 #include "base/attr.h"
 #include "base/str.h"
 
-bool shape_database(const char *text);   /* sqlite:PATH, postgres://..., postgresql://... */
-bool shape_identifier(const char *text); /* an SQL name that needs no quotes */
-bool shape_http_root(const char *text);  /* http(s)://host[:port][/path], no query */
-bool shape_bind(const char *text);       /* HOST:PORT or [IPV6]:PORT */
-bool shape_address(const char *text);    /* a numeric IPv4 or IPv6 address */
+bool shape_database(const char *text);     /* sqlite:PATH, postgres://..., postgresql://... */
+bool shape_identifier(const char *text);   /* an SQL name that needs no quotes */
+bool shape_http_root(const char *text);    /* http(s)://host[:port][/path], no query */
+bool shape_bind(const char *text);         /* HOST:PORT or [IPV6]:PORT */
+bool shape_bind_or_none(const char *text); /* that, or "none", or nothing */
+bool shape_address(const char *text);      /* a numeric IPv4 or IPv6 address */
 bool shape_not_empty(const char *text);
 
 /* 2026-01-31, 2026-01-31T12:00:00Z (the Z may be left out: it is UTC) or unix seconds. */

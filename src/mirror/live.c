@@ -113,6 +113,7 @@ enum verdict live_connect(struct live *l, struct err *e) {
 }
 
 static enum verdict on_open(struct live *l, struct err *e) {
+    count_answer(TARGET_STREAM, NET_OK);
     metric_add(&m_reconnects, 0, l->opened);
     l->opened = true;
     l->measures = 0;
@@ -185,6 +186,12 @@ static int64_t earliest(const struct live *l, int64_t deadline) {
     return deadline;
 }
 
+/* An end in good order before the stream was open: what came was no event stream. */
+static void count_refusal(const struct live *l, enum net_class cls) {
+    if (l->state == LIVE_OPENING)
+        count_answer(TARGET_STREAM, cls == NET_OK ? NET_PROTOCOL : cls);
+}
+
 static enum verdict look_at(struct live *l, enum stream_phase phase, struct err *e) {
     bool reads = l->state == LIVE_STREAMING && !l->held;
     if (l->state != LIVE_OPENING && !reads)
@@ -193,14 +200,16 @@ static enum verdict look_at(struct live *l, enum stream_phase phase, struct err 
         return live_lose(l, l->over, -1, e);
     if (phase == STREAM_ENDED) {
         const struct stream_end *end = stream_end(l->stream);
+        count_refusal(l, end->cls);
         return live_lose(l, end->detail, end->retry_after_ms, e);
     }
     if (l->state == LIVE_OPENING && phase == STREAM_OPEN)
         return on_open(l, e);
     int64_t since = reads ? l->byte_at : l->opened_at;
-    if (live_now(l) - since >= l->o.stream_timeout_ms)
-        return live_lose(l, reads ? "not a byte for too long" : "no answer", -1, e);
-    return V_OK;
+    if (live_now(l) - since < l->o.stream_timeout_ms)
+        return V_OK;
+    count_refusal(l, NET_TIMEOUT);
+    return live_lose(l, reads ? "not a byte for too long" : "no answer", -1, e);
 }
 
 /* Before anything else in a turn: the time since the last one was not the stream's if it was we who
