@@ -111,7 +111,7 @@ def threshold(rule):
 
 
 def metrics_of(expr):
-    """Names of figures in an expression: what is neither a label, a function nor a word of PromQL."""
+    """Names of figures in an expression: no label, no function, no word of PromQL."""
     bare = re.sub(r'"[^"]*"', '""', expr)
     bare = re.sub(r"\{[^}]*\}|\[[^\]]*\]", " ", bare)
     bare = re.sub(r"\b(?:on|by|ignoring|without|group_left|group_right)\s*\([^)]*\)", " ", bare)

@@ -87,8 +87,8 @@ class Texts(unittest.TestCase):
             self.assertEqual(sorted(used - known), [], f'{name} asks for what is not there')
 
     def test_a_figure_that_is_not_there_is_noticed(self):
-        used = alert_rules.metrics_of('rate(tain_no_such_total{code="tain_a"}[5m]) > 1 and on (job) '
-                                      'tain_updater_role == 1')
+        used = alert_rules.metrics_of('rate(tain_no_such_total{code="tain_a"}[5m]) > 1 '
+                                      'and on (job) tain_updater_role == 1')
         self.assertEqual(used, {'tain_no_such_total', 'tain_updater_role'})
         self.assertEqual(used - known_metrics(), {'tain_no_such_total'})
 

@@ -1,6 +1,6 @@
 """The dashboard that the build made: a shape that Grafana takes, every alert on a panel with its
-threshold as a line, and only figures that the program has. That Prometheus takes its expressions, and
-that they show something, is in test_prometheus.py."""
+threshold as a line, and only figures that the program has. That Prometheus takes its expressions,
+and that they show something, is in test_prometheus.py."""
 
 import json
 import os
