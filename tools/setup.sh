@@ -11,7 +11,7 @@ build_packages="gcc libc6-dev make meson ninja-build pkgconf python3 libcurl4-op
     libidn2-dev libzstd-dev libssl-dev libsystemd-dev"
 deb_packages="dpkg-dev ca-certificates systemd"
 test_packages="libcmocka-dev libjansson-dev postgresql-15 nginx-core nghttp2-server openssl zstd
-    util-linux clang clang-format prometheus"
+    util-linux clang clang-format prometheus mandoc zsh"
 lint_packages="clang-tidy cppcheck libclang-rt-14-dev"
 
 case "${1:-build}" in

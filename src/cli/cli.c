@@ -2,6 +2,7 @@
 
 #include "base/fault.h"
 #include "base/rng.h"
+#include "cli/help.h"
 #include "cli/options.h"
 #include "cli/suggest.h"
 
@@ -36,6 +37,31 @@ static int unknown_command(const char *name, FILE *complaints) {
         fprintf(complaints, "; did you mean 'tain %s'?", best->name);
     fputs("\nTry 'tain --help'.\n", complaints);
     return EXIT_USAGE;
+}
+
+/* What the build makes pages and completions with; not for people, so help keeps silent of it. */
+static int print_generated(const char *what, const char *name, FILE *out, FILE *complaints) {
+    const struct command *c = name ? command_find(name) : NULL;
+    if (strcmp(what, "--man") == 0) {
+        if (name && !c)
+            return unknown_command(name, complaints);
+        man_page(out, c);
+    } else if (strcmp(what, "--reference") == 0) {
+        reference_print(out);
+    } else if (name && strcmp(name, "bash") == 0) {
+        completion_bash(out);
+    } else if (name && strcmp(name, "zsh") == 0) {
+        completion_zsh(out);
+    } else {
+        fputs("tain help --completion: give bash or zsh\n", complaints);
+        return EXIT_USAGE;
+    }
+    return EXIT_DONE;
+}
+
+static bool is_generated(const char *what) {
+    return strcmp(what, "--man") == 0 || strcmp(what, "--completion") == 0 ||
+           strcmp(what, "--reference") == 0;
 }
 
 static int help_for(const char *name, FILE *out, FILE *complaints) {
@@ -106,6 +132,8 @@ int cli_run(int argc, char **argv, FILE *out, FILE *complaints) {
     }
     if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0)
         return help_for(NULL, out, complaints);
+    if (strcmp(first, "help") == 0 && argc > 2 && is_generated(argv[2]))
+        return print_generated(argv[2], argc > 3 ? argv[3] : NULL, out, complaints);
     if (strcmp(first, "help") == 0)
         return help_for(argc > 2 ? argv[2] : NULL, out, complaints);
     if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)
