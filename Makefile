@@ -2,8 +2,10 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
+# Where services look for their configuration; an installation for oneself keeps to its own folder.
+SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
 
-.PHONY: all build test demo bench fuzz sanitize lint crash install clean
+.PHONY: all build test demo bench fuzz sanitize lint crash install deb clean
 
 all: build
 
@@ -53,8 +55,16 @@ crash:
 	@CRASH_ROUNDS=$${CRASH_ROUNDS:-50} python3 tests/run.py $(BUILD) crash
 
 install: build
-	@meson configure $(BUILD) -Dprefix=$(PREFIX)
-	@meson install -C $(BUILD) $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+	@meson configure $(BUILD) -Dprefix=$(PREFIX) -Dsysconfdir=$(SYSCONFDIR)
+	@meson install -C $(BUILD) --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+	@echo "installed below $(DESTDIR)$(PREFIX); for the services, as root: systemd-sysusers &&" \
+	    "systemd-tmpfiles --create && systemctl daemon-reload"
+
+# A Debian package, into the build folder.
+deb:
+	@tools/setup.sh deb
+	@$(MAKE) --no-print-directory build
+	@python3 packaging/debian/build.py $(BUILD)
 
 clean:
 	@rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz

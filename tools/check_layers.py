@@ -39,6 +39,7 @@ FOREIGN = [
     ("zstd.h", "zstd", {"mirror"}),
     ("openssl/", "crypto", {"mirror"}),
     ("confuse.h", "confuse", {"cli"}),
+    ("systemd/", "systemd", {"cli"}),
     ("jansson.h", "jansson", {"hn", "web", "enrich"}),
 ]
 

@@ -1,22 +1,25 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, and nothing when none is.
 #   tools/setup.sh build    what it takes to build and run tain
+#   tools/setup.sh deb      that, and what makes a Debian package of it
 #   tools/setup.sh test     that, and what the tests and benchmarks start
 #   tools/setup.sh lint     that, and what looks over the sources: make lint, fuzz, sanitize
 set -eu
 
 build_packages="gcc libc6-dev make meson ninja-build pkgconf python3 libcurl4-openssl-dev
     libsqlite3-dev libpq-dev libmicrohttpd-dev libxxhash-dev libconfuse-dev
-    libidn2-dev libzstd-dev libssl-dev"
+    libidn2-dev libzstd-dev libssl-dev libsystemd-dev"
+deb_packages="dpkg-dev ca-certificates systemd"
 test_packages="libcmocka-dev libjansson-dev postgresql-15 nginx-core nghttp2-server openssl zstd
-    util-linux clang clang-format"
+    util-linux clang clang-format prometheus mandoc zsh"
 lint_packages="clang-tidy cppcheck libclang-rt-14-dev"
 
 case "${1:-build}" in
 build) wanted=$build_packages ;;
-test) wanted="$build_packages $test_packages" ;;
-lint) wanted="$build_packages $test_packages $lint_packages" ;;
-*) echo "setup.sh: '$1' is none of 'build', 'test' and 'lint'" >&2; exit 2 ;;
+deb) wanted="$build_packages $deb_packages" ;;
+test) wanted="$build_packages $deb_packages $test_packages" ;;
+lint) wanted="$build_packages $deb_packages $test_packages $lint_packages" ;;
+*) echo "setup.sh: '$1' is none of 'build', 'deb', 'test' and 'lint'" >&2; exit 2 ;;
 esac
 
 missing=

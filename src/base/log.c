@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include "base/log_repeat.h"
 #include "base/str.h"
 
 #include <inttypes.h>
@@ -11,11 +12,14 @@
 
 #define MAX_LINE_BYTES ((size_t)16 * 1024)
 #define MAX_TEXT_BYTES 2048 /* six times that, escaped, still fits the line */
-#define END_BYTES 32        /* on top, so that a line that is too long ends like any other */
+#define END_BYTES 64        /* on top, so that a line that is too long ends like any other */
 
 static enum log_level min_level = LOG_INFO;
 static enum log_format out_format = LOG_TEXT;
 static void (*screen_clear)(void), (*screen_redraw)(void);
+static const struct clock *log_clock = &clock_machine;
+static char run_id[16];
+static struct log_repeat repeat; /* under the lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
@@ -23,6 +27,18 @@ static const char *const level_names[] = {"debug", "info", "warn", "error"};
 void log_setup(enum log_level level, enum log_format format) {
     min_level = level;
     out_format = format;
+}
+
+void log_set_clock(const struct clock *clock) {
+    log_clock = clock;
+}
+
+void log_set_run(const char *id) {
+    snprintf(run_id, sizeof run_id, "%s", id);
+}
+
+const char *log_run(void) {
+    return run_id;
 }
 
 bool log_enabled(enum log_level level) {
@@ -37,13 +53,13 @@ void log_set_screen(void (*clear)(void), void (*redraw)(void)) {
 }
 
 static void add_time(struct strbuf *b) {
-    struct timespec ts;
-    clock_gettime(CLOCK_REALTIME, &ts);
+    int64_t now = clock_real(log_clock);
+    time_t seconds = (time_t)(now / 1000);
     struct tm tm;
-    gmtime_r(&ts.tv_sec, &tm);
+    gmtime_r(&seconds, &tm);
     char text[40];
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
-    strbuf_addf(b, "%s.%03ldZ", text, ts.tv_nsec / 1000000);
+    strbuf_addf(b, "%s.%03dZ", text, (int)(now % 1000));
 }
 
 /* Whatever is not plain ASCII goes through the JSON writer, which lets no control byte and no
@@ -84,17 +100,27 @@ static void add_json(struct strbuf *b, const struct log_field *f) {
         strbuf_addf(b, "%" PRId64, f->number);
 }
 
+static void add_field(struct strbuf *b, const struct log_field *f) {
+    if (out_format == LOG_JSON)
+        add_json(b, f);
+    else
+        add_logfmt(b, f);
+}
+
+/* All but the end of the line: it may be kept for a while and told how often it came. */
 static void format_line(struct strbuf *b, enum log_level level, const char *msg,
                         const struct log_field *fields, size_t n) {
     bool json = out_format == LOG_JSON;
     strbuf_adds(b, json ? "{\"time\":\"" : "time=");
     add_time(b);
-    strbuf_addf(b, json ? "\",\"level\":\"%s\",\"msg\":" : " level=%s msg=", level_names[level]);
+    strbuf_addf(b, json ? "\",\"level\":\"%s\"" : " level=%s", level_names[level]);
+    if (*run_id)
+        add_field(b, &LS("run", run_id));
+    strbuf_adds(b, json ? ",\"msg\":" : " msg=");
     strbuf_add_json(b, shown(msg));
-    void (*add)(struct strbuf *, const struct log_field *) = json ? add_json : add_logfmt;
     for (size_t i = 0; i < n && !b->overflow; i++) {
         size_t whole = b->n;
-        add(b, &fields[i]);
+        add_field(b, &fields[i]);
         if (b->overflow)
             b->n = whole;
     }
@@ -102,21 +128,73 @@ static void format_line(struct strbuf *b, enum log_level level, const char *msg,
     b->overflow = false;
     b->max += END_BYTES;
     if (cut)
-        add(b, &LI("truncated", 1));
-    strbuf_adds(b, json ? "}\n" : "\n");
+        add_field(b, &LI("truncated", 1));
+}
+
+static void add_end(struct strbuf *b, int64_t repeated) {
+    if (repeated)
+        add_field(b, &LI("repeated", repeated));
+    strbuf_adds(b, out_format == LOG_JSON ? "}\n" : "\n");
+}
+
+static void put(const struct strbuf *b) {
+    if (screen_clear)
+        screen_clear();
+    if (write(STDERR_FILENO, b->p, b->n) < 0) {
+        /* nowhere left to say so */
+    }
+    if (screen_redraw)
+        screen_redraw();
+}
+
+static void put_held(void *arg UNUSED, const struct strbuf *line, int64_t held) {
+    CLEANUP(strbuf_release) struct strbuf b;
+    strbuf_init(&b, line->max + END_BYTES);
+    strbuf_add_str(&b, strbuf_str(line));
+    add_end(&b, held);
+    put(&b);
+}
+
+static uint64_t hash_text(uint64_t h, const char *text) {
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001B3ULL;
+    return h * 0x100000001B3ULL; /* "ab", "c" is not "a", "bc" */
+}
+
+/* Messages are constant texts, so the text tells the place; a new class of failure is news. */
+static uint64_t key_of(enum log_level level, const char *msg, const struct log_field *fields,
+                       size_t n) {
+    uint64_t h = hash_text(0xCBF29CE484222325ULL ^ (uint64_t)level, msg);
+    for (size_t i = 0; i < n; i++)
+        if (fields[i].text && strcmp(fields[i].key, "class") == 0)
+            h = hash_text(h, fields[i].text);
+    return h ? h : 1;
 }
 
 void log_write(enum log_level level, const char *msg, const struct log_field *fields, size_t n) {
     CLEANUP(strbuf_release) struct strbuf b;
     strbuf_init(&b, MAX_LINE_BYTES);
     format_line(&b, level, msg, fields, n);
+    uint64_t key = key_of(level, msg, fields, n);
     pthread_mutex_lock(&lock);
-    if (screen_clear)
-        screen_clear();
-    if (write(STDERR_FILENO, b.p, b.n) < 0) {
-        /* nowhere left to say so */
+    if (level == LOG_DEBUG || /* who asks for these wants to see each */
+        log_repeat_take(&repeat, key, &b, clock_mono(log_clock), put_held, NULL)) {
+        add_end(&b, 0);
+        put(&b);
     }
-    if (screen_redraw)
-        screen_redraw();
     pthread_mutex_unlock(&lock);
+}
+
+static void flush(bool all) {
+    pthread_mutex_lock(&lock);
+    log_repeat_flush(&repeat, clock_mono(log_clock), all, put_held, NULL);
+    pthread_mutex_unlock(&lock);
+}
+
+void log_tick(void) {
+    flush(false);
+}
+
+void log_flush(void) {
+    flush(true);
 }

@@ -14,12 +14,44 @@ void metric_observe(struct metric *m, int64_t v) {
     atomic_fetch_add_explicit(&m->sum, v, memory_order_relaxed);
 }
 
+/* What the format wants escaped: in a HELP line the first two, in a label value all three. */
+static void add_escaped(struct strbuf *out, const char *text, bool quotes) {
+    for (const char *p = text; *p; p++) {
+        if (*p == '\\' || (*p == '"' && quotes))
+            strbuf_addc(out, '\\');
+        if (*p == '\n')
+            strbuf_adds(out, "\\n");
+        else
+            strbuf_addc(out, *p);
+    }
+}
+
+static void add_label(struct strbuf *out, const char *name, const char *value) {
+    strbuf_addf(out, "%s=\"", name);
+    add_escaped(out, value, true);
+    strbuf_addc(out, '"');
+}
+
+static void add_labels(const struct metric *m, int series, struct strbuf *out) {
+    int n2 = m->label2 ? m->n_label2 : 1;
+    strbuf_addc(out, '{');
+    add_label(out, m->label, m->label_values[series / n2]);
+    if (m->label2) {
+        strbuf_addc(out, ',');
+        add_label(out, m->label2, m->label2_values[series % n2]);
+    }
+    strbuf_addc(out, '}');
+}
+
 static void render_series(const struct metric *m, struct strbuf *out) {
     for (int i = 0; i < m->n_series; i++) {
+        int64_t v = atomic_load_explicit(&m->value[i], memory_order_relaxed);
+        if (v == METRIC_NONE)
+            continue;
         strbuf_adds(out, m->name);
         if (m->label)
-            strbuf_addf(out, "{%s=\"%s\"}", m->label, m->label_values[i]);
-        strbuf_addf(out, " %.15g\n", (double)metric_get(m, i) * unit_of(m));
+            add_labels(m, i, out);
+        strbuf_addf(out, " %.15g\n", (double)v * unit_of(m));
     }
 }
 
@@ -39,7 +71,9 @@ void metrics_render(struct metric *const *all, size_t n, struct strbuf *out) {
     static const char *const types[] = {"counter", "gauge", "histogram"};
     for (size_t i = 0; i < n; i++) {
         const struct metric *m = all[i];
-        strbuf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, types[m->type]);
+        strbuf_addf(out, "# HELP %s ", m->name);
+        add_escaped(out, m->help, false);
+        strbuf_addf(out, "\n# TYPE %s %s\n", m->name, types[m->type]);
         if (m->type == METRIC_HISTOGRAM)
             render_histogram(m, out);
         else

@@ -1,6 +1,8 @@
 #include "cli/cli.h"
 
 #include "base/fault.h"
+#include "base/rng.h"
+#include "cli/help.h"
 #include "cli/options.h"
 #include "cli/standard.h"
 #include "cli/suggest.h"
@@ -11,6 +13,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int print_version(FILE *out) {
     int pq = PQlibVersion();
@@ -37,6 +40,31 @@ static int unknown_command(const char *name, FILE *complaints) {
     return EXIT_USAGE;
 }
 
+/* What the build makes pages and completions with; not for people, so help keeps silent of it. */
+static int print_generated(const char *what, const char *name, FILE *out, FILE *complaints) {
+    const struct command *c = name ? command_find(name) : NULL;
+    if (strcmp(what, "--man") == 0) {
+        if (name && !c)
+            return unknown_command(name, complaints);
+        man_page(out, c);
+    } else if (strcmp(what, "--reference") == 0) {
+        reference_print(out);
+    } else if (name && strcmp(name, "bash") == 0) {
+        completion_bash(out);
+    } else if (name && strcmp(name, "zsh") == 0) {
+        completion_zsh(out);
+    } else {
+        fputs("tain help --completion: give bash or zsh\n", complaints);
+        return EXIT_USAGE;
+    }
+    return EXIT_DONE;
+}
+
+static bool is_generated(const char *what) {
+    return strcmp(what, "--man") == 0 || strcmp(what, "--completion") == 0 ||
+           strcmp(what, "--reference") == 0;
+}
+
 static int help_for(const char *name, FILE *out, FILE *complaints) {
     if (!name) {
         help_overview(out);
@@ -49,11 +77,31 @@ static int help_for(const char *name, FILE *out, FILE *complaints) {
     return EXIT_DONE;
 }
 
+#define LONG_RUNNING (CMD_CATCHUP | CMD_UPDATER | CMD_IMPORT | CMD_EXPORT | CMD_VERIFY)
+
+/* Log lines of one run can be told from those of the run before and of others beside it. */
+static void name_run(const struct settings *s) {
+    char id[9];
+    struct rng r = rng_fresh();
+    snprintf(id, sizeof id, "%08x", (unsigned)(rng_next(&r) >> 32));
+    log_set_run(id);
+    CLEANUP(strbuf_release) struct strbuf db;
+    strbuf_init(&db, 4096);
+    settings_value(s, "db", &db);
+    LOG_AT(s->command == CMD_UPDATER ? LOG_INFO : LOG_DEBUG, "started",
+           LS("command", s->command_name), LS("version", TAIN_VERSION), LS("db", db.p),
+           LI("pid", getpid()));
+}
+
 static int run_command(const struct command *c, struct settings *s) {
     log_setup((enum log_level)s->log_level, (enum log_format)s->log_format);
+    if (c->id & LONG_RUNNING)
+        name_run(s);
     fault_setup(getenv("TAIN_FAULT"));
     signal(SIGPIPE, SIG_IGN); /* a closed socket or pipe is an error to handle, not an end */
-    return c->run(s);
+    int code = c->run(s);
+    log_flush();
+    return code;
 }
 
 static const char *from_environment(const char *name) {
@@ -85,6 +133,8 @@ int cli_run(int argc, char **argv, FILE *out, FILE *complaints) {
     }
     if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0)
         return help_for(NULL, out, complaints);
+    if (strcmp(first, "help") == 0 && argc > 2 && is_generated(argv[2]))
+        return print_generated(argv[2], argc > 3 ? argv[3] : NULL, out, complaints);
     if (strcmp(first, "help") == 0)
         return help_for(argc > 2 ? argv[2] : NULL, out, complaints);
     if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)

@@ -2,15 +2,18 @@
 #include "cli/archive.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/monitor.h"
+#include "cli/notify.h"
 #include "mirror/catchup.h"
 #include "mirror/metrics.h"
-#include "web/metrics_http.h"
 
 #include <signal.h>
 #include <stdio.h>
 
 struct display {
     struct progress *progress;
+    struct notify *notify;
+    struct monitor *monitor;
     bool replay;
     const char *illness; /* the last one that was logged */
 };
@@ -19,13 +22,6 @@ static int64_t outcomes_total(void) {
     int64_t n = 0;
     for (int i = 0; i < ITEMS_N_OUTCOMES; i++)
         n += metric_get(&m_items, i);
-    return n;
-}
-
-static int64_t answers_total(void) {
-    int64_t n = 0;
-    for (int i = 0; i < m_http_requests.n_series; i++)
-        n += metric_get(&m_http_requests, i);
     return n;
 }
 
@@ -39,11 +35,12 @@ static void log_illness(struct display *d, const char *illness) {
 
 static void show(void *arg, const struct catchup_view *v) {
     struct display *d = arg;
+    monitor_catchup(d->monitor, v);
     log_illness(d, v->illness);
     const struct progress_view view = {
         .total_ids = v->window.hi - v->window.lo + 1,
         .done_ids = d->replay ? outcomes_total() : v->covered,
-        .fetched = answers_total(),
+        .fetched = count_item_answers(),
         .missing = metric_get(&m_items, ITEMS_MISSING),
         .retries = metric_get(&m_retries, 0),
         .waiting = metric_get(&m_waiting, 0),
@@ -57,6 +54,16 @@ static void show(void *arg, const struct catchup_view *v) {
         .phase = d->replay ? "replaying" : "catching up",
     };
     progress_update(d->progress, &view);
+    const struct progress_view now = progress_last(d->progress);
+    if (signal_received())
+        notify_stopping(d->notify, "stopping: writing down what is left");
+    else
+        notify_catchup(d->notify, &now);
+}
+
+static void show_waiting(void *arg, int64_t db_down_ms) {
+    struct display *d = arg;
+    monitor_waiting(d->monitor, db_down_ms);
 }
 
 static struct catchup_options options_of(const struct settings *s, struct store *store,
@@ -85,6 +92,7 @@ static struct catchup_options options_of(const struct settings *s, struct store 
         .max_body = (size_t)s->max_body,
         .stop = stop,
         .tick = show,
+        .waiting = show_waiting,
         .tick_arg = d,
     };
 }
@@ -101,7 +109,7 @@ static void summarize(const struct settings *s, const struct catchup_result *r,
         .end_id = r->window.hi,
         .total_ids = nothing ? 0 : r->window.hi - r->window.lo + 1,
         .done_ids = outcomes_total(),
-        .fetched = answers_total(),
+        .fetched = count_item_answers(),
         .stored = metric_get(&m_items, ITEMS_INSERTED),
         .changed = metric_get(&m_items, ITEMS_CHANGED),
         .unchanged = metric_get(&m_items, ITEMS_UNCHANGED),
@@ -138,10 +146,24 @@ static int exit_code_of(enum catchup_end end) {
     }
 }
 
-static int run(const struct settings *s, struct store *store, struct stop_token *stop) {
+/* A run with nothing to fetch has been up all the same. */
+static void notify_end(struct notify *n, int code) {
+    if (code == EXIT_DONE || code == EXIT_UNRESOLVED)
+        notify_ready(n);
+    notify_stopping(n, code == EXIT_DONE         ? "finished"
+                       : code == EXIT_UNRESOLVED ? "finished; unresolved ids or dead letters remain"
+                       : signal_received()       ? "stopped; the same command goes on"
+                                                 : "failed");
+}
+
+static int run(const struct settings *s, struct store *store, struct stop_token *stop,
+               struct monitor *monitor, struct notify *notify) {
     const struct progress_options look = progress_options_for(
         stderr, (enum progress_mode)s->progress, s->log_format == LOG_JSON, &clock_machine);
-    struct display display = {.progress = progress_new(&look), .replay = s->force_replay_window};
+    struct display display = {.progress = progress_new(&look),
+                              .notify = notify,
+                              .monitor = monitor,
+                              .replay = s->force_replay_window};
     const struct catchup_options options = options_of(s, store, stop, &display);
     struct catchup_result result;
     struct err e = {0};
@@ -172,19 +194,17 @@ int cmd_catchup(struct settings *s) {
     }
     signals_to(&stop);
     struct store *store = NULL;
-    struct metrics_http *metrics = NULL;
+    struct monitor monitor = {0};
+    struct notify notify;
+    notify_init(&notify, &clock_machine);
+    notify_status(&notify, "opening the database");
     int code = archive_open(s, s->no_migrate ? SCHEMA_REQUIRE : SCHEMA_MIGRATE, &store);
-    if (code == 0 && s->metrics_bind &&
-        metrics_http_start(s->metrics_bind, mirror_metrics, mirror_n_metrics, &metrics, &e) !=
-            V_OK) {
-        fprintf(stderr, "tain catchup: --metrics-bind: %s\n", e.msg);
-        code = e.domain && e.domain[0] == 'c' ? EXIT_USAGE : EXIT_FAILED;
-    }
-    if (metrics)
-        log_info("metrics", LS("bind", s->metrics_bind), LI("port", metrics_http_port(metrics)));
     if (code == 0)
-        code = run(s, store, &stop);
-    metrics_http_stop(metrics);
+        code = monitor_start(&monitor, s);
+    if (code == 0)
+        code = run(s, store, &stop, &monitor, &notify);
+    notify_end(&notify, code);
+    monitor_stop(&monitor);
     store_close(store);
     stop_release(&stop);
     return code;

@@ -2,9 +2,9 @@
 #include "cli/archive.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "mirror/metrics.h"
+#include "cli/monitor.h"
+#include "cli/notify.h"
 #include "mirror/updater.h"
-#include "web/metrics_http.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,8 @@
 struct display {
     const char *illness;
     bool db_down, connected;
+    struct notify *notify;
+    struct monitor *monitor;
 };
 
 static void log_illness(struct display *d, const char *illness) {
@@ -27,6 +29,7 @@ static void log_illness(struct display *d, const char *illness) {
 
 static void log_changes(void *arg, const struct updater_view *v) {
     struct display *d = arg;
+    log_tick();
     log_illness(d, v->illness);
     bool down = v->db_down_ms > DB_SLOW_MS;
     if (down && !d->db_down)
@@ -39,6 +42,8 @@ static void log_changes(void *arg, const struct updater_view *v) {
     if (!v->connected && d->connected)
         log_warn("the event stream is down; polling until it is back");
     d->connected = v->connected;
+    monitor_updater(d->monitor, v);
+    notify_updater(d->notify, v);
 }
 
 static struct updater_options options_of(const struct settings *s, struct store *store,
@@ -78,39 +83,17 @@ static struct updater_options options_of(const struct settings *s, struct store 
     };
 }
 
-/* Families of the catch-up and of the updater. The caller frees. */
-static struct metric **all_metrics(size_t *ret_n) {
-    struct metric **all = xcalloc(mirror_n_metrics + updater_n_metrics, sizeof *all);
-    size_t n = 0;
-    for (size_t i = 0; i < mirror_n_metrics; i++)
-        all[n++] = mirror_metrics[i];
-    for (size_t i = 0; i < updater_n_metrics; i++)
-        all[n++] = updater_metrics[i];
-    *ret_n = n;
-    return all;
-}
-
-static int start_metrics(const struct settings *s, struct metric **all, size_t n,
-                         struct metrics_http **ret) {
-    struct err e;
-    if (!s->metrics_bind)
-        return 0;
-    if (metrics_http_start(s->metrics_bind, all, n, ret, &e) != V_OK) {
-        fprintf(stderr, "tain updater: --metrics-bind: %s\n", e.msg);
-        return e.domain && e.domain[0] == 'c' ? EXIT_USAGE : EXIT_FAILED;
-    }
-    log_info("metrics", LS("bind", s->metrics_bind), LI("port", metrics_http_port(*ret)));
-    return 0;
-}
-
-static int run(const struct settings *s, struct store *store, struct stop_token *stop) {
-    struct display display = {0};
+static int run(const struct settings *s, struct store *store, struct stop_token *stop,
+               struct monitor *monitor, struct notify *notify) {
+    struct display display = {.notify = notify, .monitor = monitor};
     const struct updater_options options = options_of(s, store, stop, &display);
     struct err e = {0};
     if (updater_run(&options, &e) != V_OK) {
         fprintf(stderr, "tain updater: %s\n", e.msg);
+        notify_stopping(notify, e.msg);
         return EXIT_FAILED;
     }
+    notify_stopping(notify, "stopped; everything is written");
     log_info("stopped; everything is written");
     return EXIT_DONE;
 }
@@ -124,15 +107,16 @@ int cmd_updater(struct settings *s) {
     }
     signals_to(&stop);
     struct store *store = NULL;
-    struct metrics_http *metrics = NULL;
-    size_t n;
-    CLEANUP(free_ptr) struct metric **all = all_metrics(&n);
+    struct monitor monitor = {0};
+    struct notify notify;
+    notify_init(&notify, &clock_machine);
+    notify_status(&notify, "opening the database");
     int code = archive_open(s, s->no_migrate ? SCHEMA_REQUIRE : SCHEMA_MIGRATE, &store);
     if (code == 0)
-        code = start_metrics(s, all, n, &metrics);
+        code = monitor_start(&monitor, s);
     if (code == 0)
-        code = run(s, store, &stop);
-    metrics_http_stop(metrics);
+        code = run(s, store, &stop, &monitor, &notify);
+    monitor_stop(&monitor);
     store_close(store);
     stop_release(&stop);
     return code;

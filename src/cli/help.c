@@ -1,16 +1,11 @@
-#include "cli/cli.h"
-#include "cli/options.h"
+#include "cli/help.h"
 
 #include <string.h>
 
 #define WIDTH 80
 #define TEXT_COLUMN 28
 
-static const struct {
-    int code;
-    bool resumable_only;
-    const char *text;
-} exit_codes[] = {
+static const struct exit_code_row exit_codes[] = {
     {EXIT_DONE, false, "done"},
     {EXIT_FAILED, false, "failed"},
     {EXIT_USAGE, false, "wrong usage or configuration"},
@@ -18,6 +13,11 @@ static const struct {
     {EXIT_SIGINT, true, "stopped by SIGINT after a clean stop; run it again to go on"},
     {EXIT_SIGTERM, true, "stopped by SIGTERM after a clean stop; run it again to go on"},
 };
+
+const struct exit_code_row *exit_code_table(size_t *ret_n) {
+    *ret_n = ARRAY_LEN(exit_codes);
+    return exit_codes;
+}
 
 /* Words from `text`, broken before WIDTH; the cursor stands at `column`, later lines begin at
  * `indent`. */
@@ -39,7 +39,7 @@ static void print_wrapped(FILE *out, const char *text, int column, int indent) {
     fputc('\n', out);
 }
 
-static void add_facts(struct strbuf *out, const struct option_def *d) {
+void help_facts(struct strbuf *out, const struct option_def *d) {
     bool bounded = d->type == OPTION_INT && d->max <= 1e12;
     if (!bounded && !d->fallback)
         return;
@@ -64,7 +64,7 @@ static void print_option(FILE *out, const struct option_def *d) {
     CLEANUP(strbuf_release) struct strbuf text;
     strbuf_init(&text, 2048);
     strbuf_adds(&text, d->help);
-    add_facts(&text, d);
+    help_facts(&text, d);
     print_wrapped(out, text.p, TEXT_COLUMN, TEXT_COLUMN);
 }
 

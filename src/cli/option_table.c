@@ -138,9 +138,11 @@ static const struct option_def table[] = {
      "auto", .choices = "auto|bar|line|none",
      .help = "How to show progress. auto draws a bar on a terminal and writes a line every 10 s "
              "elsewhere."},
-    {"metrics-bind", OPTION_STRING, FIELD(metrics_bind), INGESTS, .accepts = shape_bind,
-     .allowed = "ADDR:PORT, such as 127.0.0.1:9464 or [::1]:9464", .metavar = "ADDR:PORT",
-     .help = "Serve Prometheus metrics there while running. Off by default."},
+    {"metrics-bind", OPTION_STRING, FIELD(metrics_bind), INGESTS, "127.0.0.1:9464",
+     .accepts = shape_bind_or_none,
+     .allowed = "ADDR:PORT, such as 127.0.0.1:9464 or [::1]:9464, or none", .metavar = "ADDR:PORT",
+     .help = "Serve /metrics, /healthz and /readyz there while running; none turns it off. The "
+             "default address is passed over, with a warning, when another process has it."},
 
     {"seed", OPTION_INT, FIELD(seed), CMD_DEMO | CMD_VERIFY, .max = LARGEST_ID, .metavar = "N",
      .help = "The same seed makes the same items, and draws the same sample. Without it demo takes "

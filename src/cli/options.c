@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/shapes.h"
 #include "cli/suggest.h"
+#include "db/secret.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -117,7 +118,7 @@ static enum verdict read_flag(const struct settings *s, const struct option_sour
 }
 
 static enum verdict refuse_password(const struct given *g, struct err *e) {
-    if (!(g->def->flags & OPTION_SECRET) || !database_has_password(g->text))
+    if (!(g->def->flags & OPTION_SECRET) || !secret_is_in(g->text))
         return V_OK;
     return err_set(e, V_INVALID, "config", 0,
                    "%s holds a password, and everyone on this machine can read a command line; "

@@ -165,6 +165,7 @@ static void write_line(struct progress *p) {
 
 void progress_update(struct progress *p, const struct progress_view *v) {
     int64_t now = clock_mono(p->o.clock);
+    log_tick();
     p->view = *v;
     take_sample(p, now, v->done_ids);
     fill_rate(p);

@@ -1,5 +1,6 @@
 #include "cli/progress.h"
 
+#include "base/log.h"
 #include "cli/format.h"
 
 #include <inttypes.h>
@@ -201,6 +202,8 @@ void progress_render_line(struct strbuf *out, const struct progress_view *v, boo
     } else {
         strbuf_addf(out, "%s %s", phase, percent_text(percent, v));
     }
+    if (*log_run())
+        strbuf_addf(out, json ? ",\"run\":\"%s\"" : " run=%s", log_run());
     for (size_t i = 0; i < n; i++)
         strbuf_addf(out, json ? ",\"%s\":%" PRId64 : " %s=%" PRId64, fields[i].key,
                     fields[i].value);

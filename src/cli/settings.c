@@ -1,7 +1,7 @@
 #include "cli/settings.h"
 
 #include "cli/options.h"
-#include "cli/shapes.h"
+#include "db/secret.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -161,7 +161,7 @@ void settings_value(const struct settings *s, const char *option, struct strbuf 
     if (d->type == OPTION_BOOL)
         strbuf_adds(&text, *(const bool *)field ? " true" : " false");
     else if (d->type == OPTION_STRING && (d->flags & OPTION_SECRET))
-        database_redact(*(char *const *)field, out);
+        secret_redact(*(char *const *)field, out);
     else if (d->type == OPTION_LIST)
         for (size_t i = 0; i < ((const struct string_list *)field)->n; i++)
             strbuf_addf(&text, " %s", ((const struct string_list *)field)->items[i]);

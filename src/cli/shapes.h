@@ -5,11 +5,12 @@
 #include "base/attr.h"
 #include "base/str.h"
 
-bool shape_database(const char *text);   /* sqlite:PATH, postgres://..., postgresql://... */
-bool shape_identifier(const char *text); /* an SQL name that needs no quotes */
-bool shape_http_root(const char *text);  /* http(s)://host[:port][/path], no query */
-bool shape_bind(const char *text);       /* HOST:PORT or [IPV6]:PORT */
-bool shape_address(const char *text);    /* a numeric IPv4 or IPv6 address */
+bool shape_database(const char *text);     /* sqlite:PATH, postgres://..., postgresql://... */
+bool shape_identifier(const char *text);   /* an SQL name that needs no quotes */
+bool shape_http_root(const char *text);    /* http(s)://host[:port][/path], no query */
+bool shape_bind(const char *text);         /* HOST:PORT or [IPV6]:PORT */
+bool shape_bind_or_none(const char *text); /* that, or "none", or nothing */
+bool shape_address(const char *text);      /* a numeric IPv4 or IPv6 address */
 bool shape_not_empty(const char *text);
 bool shape_words(const char *text); /* not empty, and UTF-8, which every database takes */
 
@@ -20,10 +21,5 @@ bool shape_parse_instant(const char *text, int64_t *ret_ms);
 /* "LO-HI", both ids, LO not above HI. */
 bool shape_id_range(const char *text);
 bool shape_parse_id_range(const char *text, int64_t *ret_lo, int64_t *ret_hi);
-
-/* Whether a PostgreSQL address or connection string carries a password. */
-bool database_has_password(const char *text);
-/* The address with *** in the place of every password, fit for a log line. */
-void database_redact(const char *text, struct strbuf *out);
 
 #endif

@@ -1,4 +1,5 @@
 #include "db/db_int.h"
+#include "db/secret.h"
 
 #include <libpq-fe.h>
 #include <stdio.h>
@@ -6,6 +7,7 @@
 #include <string.h>
 
 #define MAX_PARAMS 32
+#define MAX_SAID_BYTES ((size_t)64 * 1024) /* of what libpq says of a connection */
 #define MAX_ARRAY_BYTES ((size_t)256 * 1024 * 1024)
 
 enum { OID_INT8 = 20, OID_TEXT = 25, OID_TEXT_ARRAY = 1009, OID_INT8_ARRAY = 1016 };
@@ -193,6 +195,22 @@ static enum verdict set_up_session(struct pg_db *p, struct err *e) {
     return pg_script(&p->head, sql, e);
 }
 
+/* libpq has no SQLSTATE for a refused login; what will not heal by itself it says in words. */
+static enum verdict unconnected(const struct pg_db *p, struct err *e) {
+    const char *text = PQerrorMessage(p->conn);
+    bool hopeless = strstr(text, "authentication failed") || strstr(text, "does not exist") ||
+                    strstr(text, "no password supplied") || strstr(text, "no pg_hba.conf");
+    if (secret_is_careless(p->uri)) /* pieces of it may be anywhere in that text */
+        return err_set(e, V_INVALID, "config", 0,
+                       "the address cannot be used: write @ / ? and %% in a password as %%40 %%2F "
+                       "%%3F and %%25");
+    CLEANUP(strbuf_release) struct strbuf said;
+    strbuf_init(&said, MAX_SAID_BYTES);
+    strbuf_adds(&said, text);
+    secret_hide_all(p->uri, &said);
+    return err_set(e, hopeless ? V_FATAL : V_RETRY, "postgres", 0, "%s", said.p);
+}
+
 static enum verdict connect_now(struct pg_db *p, struct err *e) {
     /* What stands in the address wins over these. A host that vanished is noticed in half a minute.
      */
@@ -202,14 +220,8 @@ static enum verdict connect_now(struct pg_db *p, struct err *e) {
     const char *const values[] = {"10", "tain", "30000", "10", "5", "3", p->uri, NULL};
     PQfinish(p->conn);
     p->conn = PQconnectdbParams(keys, values, 1);
-    if (PQstatus(p->conn) != CONNECTION_OK) {
-        /* libpq has no SQLSTATE for a refused login; what will not heal by itself it says in words
-         */
-        const char *text = PQerrorMessage(p->conn);
-        bool hopeless = strstr(text, "authentication failed") || strstr(text, "does not exist") ||
-                        strstr(text, "no password supplied") || strstr(text, "no pg_hba.conf");
-        return err_set(e, hopeless ? V_FATAL : V_RETRY, "postgres", 0, "%s", text);
-    }
+    if (PQstatus(p->conn) != CONNECTION_OK)
+        return unconnected(p, e);
     return set_up_session(p, e);
 }
 

@@ -160,6 +160,8 @@ static void make_workers(struct run *r) {
         .in = &r->to_writer,
         .db_offset_ms = &r->db_offset_ms,
         .stop = o->stop,
+        .waiting = o->waiting,
+        .waiting_arg = o->tick_arg,
     });
 }
 
@@ -274,6 +276,8 @@ enum verdict catchup_run(const struct catchup_options *o, struct catchup_result 
                                  .clock = o->clock,
                                  .stop = o->stop,
                                  .max_outage_ms = o->max_outage_ms,
+                                 .waiting = o->waiting,
+                                 .waiting_arg = o->tick_arg,
                                  .rng = rng_fresh()}};
     enum verdict v = open_http(&r, e);
     if (v != V_OK)

@@ -31,7 +31,9 @@ struct catchup_options {
     const struct stop_token *stop;
     /* About ten times a second, from the main thread. */
     void (*tick)(void *arg, const struct catchup_view *view);
-    void *tick_arg;
+    /* The main thread waits for the database, before or after its ticks; may be NULL. */
+    void (*waiting)(void *arg, int64_t down_ms);
+    void *tick_arg; /* of both */
 };
 
 enum catchup_end {

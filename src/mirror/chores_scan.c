@@ -236,5 +236,5 @@ void scan_watch_done(struct chores *c, bool ok) {
 
 void scan_measure(struct chores *c) {
     int64_t last = c->scan.last_rescan_at;
-    metric_set(&m_rescan_age, 0, last ? chores_now_db(c) - last : 0);
+    metric_set(&m_rescan_age, 0, last ? chores_now_db(c) - last : METRIC_NONE);
 }

@@ -182,16 +182,25 @@ static int64_t wake_at(const struct ingest *g, int64_t deadline) {
     return at < deadline ? at : deadline;
 }
 
+/* Before the wait of a step and after it: what a reader sees is never older than that. */
+static void measure(const struct ingest *g) {
+    metric_set(&m_waiting, 0, (int64_t)g->waiting.n);
+    metric_set(&m_http_inflight, 0, g->n_flying);
+    metric_set(&m_http_window, 0, concurrency_limit(&g->window));
+    metric_set(&m_upstream_ill, 0, ingest_illness(g) != NULL);
+}
+
 enum ingest_end ingest_step(struct ingest *g, int64_t deadline) {
     ingest_take_answers(g);
     ingest_take_calls(g);
     notice_stop(g);
     ingest_ask_for_work(g);
     ingest_start_fetches(g);
+    measure(g);
     http_step(g->o.http, wake_at(g, deadline), ingest_done, g);
     ingest_deliver_answers(g);
     ingest_flush(g);
-    metric_set(&m_waiting, 0, (int64_t)g->waiting.n);
+    measure(g);
     if (g->end == INGEST_RUNNING || !g->stop_mono)
         return INGEST_RUNNING;
     if (g->end != INGEST_FINISHED && !wind_down(g))

@@ -69,7 +69,6 @@ void ingest_note_health(struct ingest *g, const struct fetch *f, const struct ju
     if (!health_note(&g->health, f->id, j->ill ? (int)j->cls : 0, ingest_now(g)))
         return;
     atomic_store(&g->illness, fail_class_name(j->cls));
-    metric_set(&m_upstream_ill, 0, 1);
 }
 
 static bool is_doomed(const struct fetch *f, const void *unused UNUSED) {
@@ -103,7 +102,6 @@ static void take_probe(struct ingest *g, struct fetch *f, const struct judgement
         health_recovered(&g->health);
         g->last_ok_mono = ingest_now(g);
         atomic_store(&g->illness, NULL);
-        metric_set(&m_upstream_ill, 0, 0);
     }
     ingest_drop_fetch(g, f);
 }
@@ -127,7 +125,6 @@ static void await_proof(struct ingest *g, struct fetch *f, const struct judgemen
     f->cls = j->cls;
     health_suspect(&g->health, (int)j->cls, ingest_now(g));
     atomic_store(&g->illness, fail_class_name(j->cls));
-    metric_set(&m_upstream_ill, 0, 1);
     wait_for(g, f, g->o.retry.backoff.initial_ms);
 }
 
@@ -149,10 +146,20 @@ static void honour_retry_after(struct ingest *g, const struct fetch *f,
     g->patience_mono = now;
 }
 
+static enum http_target target_of(const struct call *c) {
+    struct str path = str_of(c->path);
+    if (c->id)
+        return TARGET_ITEM;
+    return str_starts(path, "/maxitem")   ? TARGET_MAXITEM
+           : str_starts(path, "/updates") ? TARGET_UPDATES
+           : str_starts(path, "/user/")   ? TARGET_USER
+                                          : TARGET_LIST;
+}
+
 void ingest_note_load(struct ingest *g, const struct fetch *f, const struct http_result *r,
                       const struct judgement *j) {
     int64_t now = ingest_now(g);
-    metric_add(&m_http_requests, (int)r->cls, 1);
+    count_answer(f->call ? target_of(f->call) : TARGET_ITEM, r->cls);
     metric_observe(&m_http_seconds, r->elapsed_ms);
     if (j->overload)
         concurrency_overload(&g->window, now);

@@ -1,5 +1,4 @@
 #include "mirror/ingest_int.h"
-#include "mirror/metrics.h"
 
 #include <stdio.h>
 
@@ -158,8 +157,6 @@ void ingest_start_fetches(struct ingest *g) {
     while (g->n_flying < limit && g->end == INGEST_RUNNING && g->unacked < MAX_UNACKED)
         if (!start_waiting(g, now) && !start_new(g, now))
             break;
-    metric_set(&m_http_inflight, 0, g->n_flying);
-    metric_set(&m_http_window, 0, limit);
 }
 
 static int64_t earlier(int64_t a, int64_t b) {

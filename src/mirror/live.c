@@ -113,6 +113,7 @@ enum verdict live_connect(struct live *l, struct err *e) {
 }
 
 static enum verdict on_open(struct live *l, struct err *e) {
+    count_answer(TARGET_STREAM, NET_OK);
     metric_add(&m_reconnects, 0, l->opened);
     l->opened = true;
     l->measures = 0;
@@ -126,6 +127,8 @@ enum verdict live_consume(struct live *l, struct err *e) {
     if (blind_ms > l->o.outage_rescan_after_ms) {
         atomic_fetch_add(&l->o.tidings->outages, 1);
         l->seen_at = now; /* a rescan will look at everything before */
+        log_warn("nothing was heard of the stream for long; items will be fetched again",
+                 LI("blind_ms", blind_ms));
     }
     log_debug("event stream open", LI("maxitem", l->mark), LI("blind_ms", blind_ms));
     l->byte_at = now;
@@ -183,6 +186,12 @@ static int64_t earliest(const struct live *l, int64_t deadline) {
     return deadline;
 }
 
+/* An end in good order before the stream was open: what came was no event stream. */
+static void count_refusal(const struct live *l, enum net_class cls) {
+    if (l->state == LIVE_OPENING)
+        count_answer(TARGET_STREAM, cls == NET_OK ? NET_PROTOCOL : cls);
+}
+
 static enum verdict look_at(struct live *l, enum stream_phase phase, struct err *e) {
     bool reads = l->state == LIVE_STREAMING && !l->held;
     if (l->state != LIVE_OPENING && !reads)
@@ -191,14 +200,16 @@ static enum verdict look_at(struct live *l, enum stream_phase phase, struct err 
         return live_lose(l, l->over, -1, e);
     if (phase == STREAM_ENDED) {
         const struct stream_end *end = stream_end(l->stream);
+        count_refusal(l, end->cls);
         return live_lose(l, end->detail, end->retry_after_ms, e);
     }
     if (l->state == LIVE_OPENING && phase == STREAM_OPEN)
         return on_open(l, e);
     int64_t since = reads ? l->byte_at : l->opened_at;
-    if (live_now(l) - since >= l->o.stream_timeout_ms)
-        return live_lose(l, reads ? "not a byte for too long" : "no answer", -1, e);
-    return V_OK;
+    if (live_now(l) - since < l->o.stream_timeout_ms)
+        return V_OK;
+    count_refusal(l, NET_TIMEOUT);
+    return live_lose(l, reads ? "not a byte for too long" : "no answer", -1, e);
 }
 
 /* Before anything else in a turn: the time since the last one was not the stream's if it was we who
@@ -211,8 +222,10 @@ static void keep_watch(struct live *l) {
 }
 
 static void count_full(struct live *l) {
-    if (l->stuck && !l->full)
+    if (l->stuck && !l->full) {
         metric_add(&m_queue_full, 0, 1);
+        log_warn("the queue of named ids is full; the stream is not read until there is room");
+    }
     l->full = l->stuck;
 }
 

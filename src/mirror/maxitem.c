@@ -1,5 +1,7 @@
 #include "mirror/maxitem.h"
 
+#include "mirror/metrics.h"
+
 #include <stdio.h>
 
 #define TRIES 5
@@ -20,6 +22,8 @@ static struct str trimmed(struct str s) {
 
 static void take(void *ctx, const struct http_result *r) {
     struct answer *a = ctx;
+    count_answer(TARGET_MAXITEM, r->cls);
+    metric_observe(&m_http_seconds, r->elapsed_ms);
     a->came = true;
     a->cls = r->cls;
     if (r->cls != NET_OK || !str_to_i64(trimmed(r->body), &a->maxitem) || a->maxitem < 1)

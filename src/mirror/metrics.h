@@ -3,6 +3,8 @@
 #define TAIN_MIRROR_METRICS_H
 
 #include "base/metrics.h"
+#include "net/classify.h"
+#include "store/batch.h"
 
 enum item_outcome {
     ITEMS_INSERTED,
@@ -18,12 +20,31 @@ extern struct metric m_items;   /* by outcome; each id once per run */
 extern struct metric m_retries; /* failed tries that will be repeated */
 extern struct metric m_waiting; /* gauge: ids of this run that wait for another try */
 extern struct metric m_frontier, m_frontier_waiting, m_frontier_lag, m_maxitem, m_dead_letters;
-extern struct metric m_progress;      /* percent of the window */
-extern struct metric m_http_requests; /* by class of answer */
+extern struct metric m_progress; /* percent of the window */
+extern struct metric m_all_dead_letters, m_leases_lost;
+extern struct metric m_segments;      /* gauge by enum segment_status; of the whole archive */
+extern struct metric m_http_requests; /* by enum http_target and enum net_class */
 extern struct metric m_http_seconds, m_http_inflight, m_http_window;
-extern struct metric m_db_seconds, m_db_batch_items, m_db_retries;
 extern struct metric m_upstream_ill; /* gauge: 1 while the lane is paused */
-extern struct metric m_leases_lost;
+extern struct metric m_db_seconds, m_db_batch_items, m_db_retries;
+extern struct metric m_db_items; /* by enum item_source and result: inserted, changed, ... */
+
+enum http_target {
+    TARGET_ITEM,
+    TARGET_MAXITEM,
+    TARGET_UPDATES, /* polled */
+    TARGET_STREAM,  /* its opening: how a stream ends later is no answer */
+    TARGET_USER,
+    TARGET_LIST,
+    TARGET_N
+};
+void count_answer(enum http_target target, enum net_class cls);
+int64_t count_item_answers(void); /* so far, of every class */
+
+enum item_source { SOURCE_CATCHUP, SOURCE_REALTIME, SOURCE_RESCAN, SOURCE_N };
+/* A batch was committed. For the writer alone: this is where each item counts exactly once. */
+void count_written(enum item_source source, const struct apply_stats *s, size_t n_items,
+                   int64_t took_ms);
 
 /* The updater's */
 extern struct metric m_connected;      /* gauge: 1 while the stream is open and its gap filled */

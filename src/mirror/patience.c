@@ -39,6 +39,8 @@ enum verdict patience_bear(struct patience *p, struct err *e) {
     if (store_recover(p->store, &why) == V_OK && p->tries == 1)
         return V_OK; /* a conflict or a short hiccup: again at once */
     pause_for(p, backoff_wait_ms(&pace, p->tries, &p->rng));
+    if (p->waiting)
+        p->waiting(p->waiting_arg, patience_down_ms(p));
     enum verdict v = store_recover(p->store, &why);
     if (v != V_OK)
         *e = why;

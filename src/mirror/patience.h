@@ -14,6 +14,9 @@ struct patience {
     const struct stop_token *stop;
     int64_t max_outage_ms;
     struct rng rng;
+    /* After each pause, by the same thread: a waiting main loop is not a stuck one. May be NULL. */
+    void (*waiting)(void *arg, int64_t down_ms);
+    void *waiting_arg;
     int tries;
     _Atomic int64_t down_since;
 };

@@ -54,6 +54,17 @@ static enum verdict read_archive(struct updater *u, int64_t *ret_floor, int64_t 
     return V_OK;
 }
 
+/* Until the threads run it is as good as a standby. */
+static void wait_for_db(void *arg, int64_t down_ms) {
+    const struct updater *u = arg;
+    const struct updater_view view = {.role = UPDATER_STANDBY,
+                                      .workers = u->o->realtime_workers,
+                                      .db_down_ms = down_ms,
+                                      .stopping = stop_raised(u->o->stop)};
+    if (u->o->tick)
+        u->o->tick(u->o->tick_arg, &view);
+}
+
 static void make_core(struct updater *u, int64_t floor, int64_t canary) {
     const struct updater_options *o = u->o;
     const struct range window = {floor, atomic_load(&u->tidings.maxitem)};
@@ -91,6 +102,8 @@ static void make_core(struct updater *u, int64_t floor, int64_t canary) {
         .in = &u->to_writer,
         .db_offset_ms = &u->tidings.db_offset_ms,
         .stop = o->stop,
+        .waiting = wait_for_db,
+        .waiting_arg = u,
     });
 }
 
@@ -98,7 +111,7 @@ static void measure(const struct updater *u) {
     struct keyqueue_stats q = keyqueue_stats(u->ids);
     int64_t now = clock_mono(u->o->clock);
     int64_t seen = atomic_load(&u->tidings.last_event_at);
-    int64_t since = seen ? seen - atomic_load(&u->tidings.db_offset_ms) : u->started_mono;
+    int64_t since = seen ? seen - atomic_load(&u->tidings.db_offset_ms) : u->active_mono;
     metric_set(&m_queue_depth, 0, (int64_t)q.waiting);
     metric_set(&m_last_event_age, 0, now > since ? now - since : 0);
     metric_set(&m_maxitem, 0, atomic_load(&u->tidings.maxitem));
@@ -115,6 +128,8 @@ static void tick(struct updater *u) {
         .connected = atomic_load(&u->tidings.connected),
         .workers_alive = (int)metric_get(&m_workers_alive, 0),
         .workers = u->o->realtime_workers,
+        .silence_ms = updater_silence_ms(u),
+        .stopping = stop_raised(u->o->stop),
     };
     u->o->tick(u->o->tick_arg, &view);
 }
@@ -133,6 +148,7 @@ static void work(struct updater *u) {
     if (u->failed)
         log_error("the updater has to end", LE(&u->why));
     stop_raise(u->o->stop);
+    tick(u);
     updater_join_threads(u);
 }
 
@@ -194,6 +210,7 @@ static void forget_letters(struct updater *u) {
 static enum verdict run_active(struct updater *u, struct err *e) {
     int64_t floor = 1, canary = 0;
     enum verdict v;
+    u->active_mono = clock_mono(u->o->clock);
     do
         v = read_archive(u, &floor, &canary, e);
     while (v == V_RETRY && (v = patience_bear(&u->patience, e)) == V_OK);
@@ -217,7 +234,6 @@ static enum verdict run_active(struct updater *u, struct err *e) {
 
 enum verdict updater_run(const struct updater_options *o, struct err *e) {
     struct updater u = {.o = o,
-                        .started_mono = clock_mono(o->clock),
                         .patience = {.store = o->store,
                                      .clock = o->clock,
                                      .stop = o->stop,
@@ -226,6 +242,8 @@ enum verdict updater_run(const struct updater_options *o, struct err *e) {
     enum verdict v = open_http(&u, e);
     if (v != V_OK)
         return v;
+    u.patience.waiting = wait_for_db;
+    u.patience.waiting_arg = &u;
     queue_init(&u.to_writer, QUEUE_SLOTS);
     queue_init(&u.names, NAME_SLOTS);
     mailbox_init(&u.mailbox, QUEUE_SLOTS, wake_fetch, u.http);

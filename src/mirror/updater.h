@@ -17,6 +17,10 @@ struct updater_view {
     int64_t db_down_ms;
     bool connected;
     int workers_alive, workers;
+    /* How long a thread has not moved. Not the writer's, whose pace is the database's, and not of
+     * those that wait for it. */
+    int64_t silence_ms;
+    bool stopping; /* the last call: what follows is the end */
 };
 
 struct updater_options {

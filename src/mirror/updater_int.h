@@ -26,7 +26,7 @@ struct updater {
     struct ingest *ingest;
     struct writer *writer;
     struct crew *posts[POST_N], *realtime;
-    int64_t started_mono;
+    int64_t active_mono; /* since when it is not a standby */
     bool failed;
     struct err why; /* of the first failure */
 };
@@ -35,6 +35,8 @@ struct updater {
 MUST_CHECK enum verdict updater_start_threads(struct updater *u, struct err *e);
 /* Looks after them; false: one has ended that must not, and u->why says which. */
 bool updater_tend(struct updater *u);
+/* See struct updater_view. */
+int64_t updater_silence_ms(const struct updater *u);
 /* After the stop token: waits for all of them, the writer last. */
 void updater_join_threads(struct updater *u);
 

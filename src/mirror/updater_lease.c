@@ -10,7 +10,10 @@
 static void show_role(const struct updater *u, enum updater_role role) {
     metric_set(&m_role, UPDATER_STANDBY, role == UPDATER_STANDBY);
     metric_set(&m_role, UPDATER_ACTIVE, role == UPDATER_ACTIVE);
-    const struct updater_view view = {.role = role, .workers = u->o->realtime_workers};
+    const struct updater_view view = {.role = role,
+                                      .workers = u->o->realtime_workers,
+                                      .db_down_ms = patience_down_ms(&u->patience),
+                                      .stopping = stop_raised(u->o->stop)};
     if (role == UPDATER_STANDBY && u->o->tick)
         u->o->tick(u->o->tick_arg, &view);
 }

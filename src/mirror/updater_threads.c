@@ -222,6 +222,16 @@ bool updater_tend(struct updater *u) {
     return !u->failed;
 }
 
+int64_t updater_silence_ms(const struct updater *u) {
+    int64_t longest = u->realtime ? crew_silence_ms(u->realtime) : 0;
+    for (int i = 0; i < POST_N; i++) {
+        int64_t silence = i != POST_WRITE && u->posts[i] ? crew_silence_ms(u->posts[i]) : 0;
+        longest = silence > longest ? silence : longest;
+    }
+    /* Who waits for the writer fell silent after the database did. */
+    return longest > writer_db_down_ms(u->writer) ? longest : 0;
+}
+
 static void join(struct crew *c) {
     if (!c)
         return;

@@ -5,6 +5,7 @@
 #include "mirror/metrics.h"
 #include "mirror/outcome.h"
 #include "mirror/patience.h"
+#include "mirror/tell.h"
 #include "store/live.h"
 #include "store/status.h"
 
@@ -74,6 +75,14 @@ static void follow(struct writer *w) {
         w->o.plan.window.hi = maxitem;
 }
 
+/* A replay goes over ids that are covered already. */
+static int64_t outcomes(void) {
+    int64_t n = 0;
+    for (int i = 0; i < ITEMS_N_OUTCOMES; i++)
+        n += metric_get(&m_items, i);
+    return n;
+}
+
 static enum verdict plan_now(struct writer *w, struct err *e) {
     struct plan_report report;
     follow(w);
@@ -88,19 +97,27 @@ static enum verdict plan_now(struct writer *w, struct err *e) {
     int64_t lag = atomic_load(w->o.maxitem) - report.frontier.excluding_waiting;
     metric_set(&m_frontier_lag, 0, lag > 0 ? lag : 0);
     int64_t total = w->o.plan.window.hi - w->o.plan.window.lo + 1;
-    metric_set(&m_progress, 0, total > 0 ? report.covered * 10000 / total : 10000);
+    int64_t through = w->o.plan.replay ? outcomes() : report.covered;
+    metric_set(&m_progress, 0, total > 0 && through < total ? through * 10000 / total : 10000);
     w->next_plan = clock_mono(w->o.clock) + PLAN_EVERY_MS;
     return V_OK;
 }
 
 static enum verdict read_status(struct writer *w, struct err *e) {
     int64_t waiting, dead;
+    struct archive_counts counts;
+    w->next_status = clock_mono(w->o.clock) + STATUS_EVERY_MS;
     enum verdict v =
         store_unresolved(w->o.store, w->o.plan.window.lo, w->o.plan.window.hi, &waiting, &dead, e);
     if (v == V_OK)
-        metric_set(&m_dead_letters, 0, dead);
-    w->next_status = clock_mono(w->o.clock) + STATUS_EVERY_MS;
-    return v;
+        v = store_counts(w->o.store, &counts, e);
+    if (v != V_OK)
+        return v;
+    metric_set(&m_dead_letters, 0, dead);
+    metric_set(&m_all_dead_letters, 0, counts.dead_letters);
+    for (int i = 0; i < SEG_N; i++)
+        metric_set(&m_segments, i, counts.segments[i]);
+    return V_OK;
 }
 
 static enum verdict claim(struct writer *w, struct job *j) {
@@ -122,11 +139,23 @@ static enum verdict claim(struct writer *w, struct job *j) {
     return v == V_OK ? V_NOT_FOUND : v;
 }
 
-/* A batch of the live stream has no segment. */
+/* A batch of the live stream has no segment. What an updater looks at again is not what it catches
+ * up with. */
+static enum item_source source_of(const struct writer *w, const struct batch *b) {
+    if (!b->segment_id)
+        return SOURCE_REALTIME;
+    bool again = b->purpose == PURPOSE_REPLAY || b->purpose == PURPOSE_RESCAN;
+    return w->o.follow && again ? SOURCE_RESCAN : SOURCE_CATCHUP;
+}
+
 static enum verdict apply_once(struct writer *w, struct batch *b, struct apply_stats *ret,
                                struct err *e) {
-    return b->segment_id ? store_apply(w->o.store, b, ret, e)
-                         : store_apply_live(w->o.store, b, ret, e);
+    int64_t before = clock_mono(w->o.clock);
+    enum verdict v = b->segment_id ? store_apply(w->o.store, b, ret, e)
+                                   : store_apply_live(w->o.store, b, ret, e);
+    if (v == V_OK)
+        count_written(source_of(w, b), ret, b->n_items, clock_mono(w->o.clock) - before);
+    return v;
 }
 
 static void add_stats(struct apply_stats *sum, const struct apply_stats *s) {
@@ -182,12 +211,9 @@ static enum verdict apply(struct writer *w, struct job *j) {
         j->err = w->why;
         return w->broken;
     }
-    int64_t before = clock_mono(w->o.clock);
     enum verdict v = apply_once(w, j->batch, &j->stats, &j->err);
     if (v == V_INVALID || v == V_LIMIT)
         v = apply_one_by_one(w, j);
-    metric_observe(&m_db_seconds, clock_mono(w->o.clock) - before);
-    metric_observe(&m_db_batch_items, (int64_t)j->batch->n_items);
     return v;
 }
 
@@ -229,6 +255,8 @@ static void settle(struct writer *w, struct job *j) {
             store_note_failure(w->o.store, j->batch, &j->err);
     }
     atomic_store(&w->busy_since, 0);
+    if (j->kind == JOB_BATCH)
+        tell_written(j);
 }
 
 static void answer(struct writer *w, struct job *j) {
@@ -255,7 +283,7 @@ static void answer_live(struct writer *w, struct job *first) {
     group_answer(&w->group, &whole);
 }
 
-enum verdict writer_prepare(struct writer *w, struct err *e) {
+static enum verdict prepare(struct writer *w, struct err *e) {
     for (;;) {
         enum verdict v = sample_clock(w, e);
         if (v == V_OK)
@@ -269,6 +297,15 @@ enum verdict writer_prepare(struct writer *w, struct err *e) {
         if (v != V_OK)
             return v;
     }
+}
+
+/* On the caller's thread; afterwards the patience is the write thread's. */
+enum verdict writer_prepare(struct writer *w, struct err *e) {
+    w->patience.waiting = w->o.waiting;
+    w->patience.waiting_arg = w->o.waiting_arg;
+    enum verdict v = prepare(w, e);
+    w->patience.waiting = NULL;
+    return v;
 }
 
 /* What is due by the clock. Trouble here is met again, and handled, by the next job. */

@@ -21,6 +21,9 @@ struct writer_options {
     struct queue *in;
     _Atomic int64_t *db_offset_ms;
     const struct stop_token *stop;
+    /* While writer_prepare() waits for the database; may be NULL. */
+    void (*waiting)(void *arg, int64_t down_ms);
+    void *waiting_arg;
 };
 
 struct writer;

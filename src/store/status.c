@@ -13,10 +13,10 @@ static void copy_text(char *out, size_t size, struct str s) {
 }
 
 static enum verdict count_segments(void *ctx, const struct db_row *row) {
-    struct archive_status *st = ctx;
+    int64_t *by_status = ctx;
     int status = fsm_state(&segment_fsm, db_row_text(row, 0));
     if (status >= 0)
-        st->segments[status] = db_row_int(row, 1);
+        by_status[status] = db_row_int(row, 1);
     return V_OK;
 }
 
@@ -52,13 +52,22 @@ enum verdict store_status(struct store *s, struct archive_status *ret, struct er
     memset(ret, 0, sizeof *ret);
     enum verdict v = db_run_int(s->db, SQL_STATUS_ITEMS, DB_NO_VALS, &ret->items, e);
     if (v == V_OK)
-        v = db_run(s->db, SQL_STATUS_SEGMENTS, DB_NO_VALS, count_segments, ret, e);
+        v = db_run(s->db, SQL_STATUS_SEGMENTS, DB_NO_VALS, count_segments, ret->segments, e);
     if (v == V_OK)
         v = db_run(s->db, SQL_STATUS_EXCEPTIONS, DB_NO_VALS, count_exceptions, ret, e);
     if (v == V_OK)
         v = db_run_int(s->db, SQL_STATUS_DEAD_LETTERS, DB_NO_VALS, &ret->dead_letters, e);
     if (v == V_OK)
         v = db_run(s->db, SQL_STATUS_STALLED, DB_VALS(DBI(s->lease_ms)), read_stalled, ret, e);
+    return v;
+}
+
+enum verdict store_counts(struct store *s, struct archive_counts *ret, struct err *e) {
+    *ret = (struct archive_counts){0};
+    enum verdict v =
+        db_run(s->db, SQL_STATUS_SEGMENTS, DB_NO_VALS, count_segments, ret->segments, e);
+    if (v == V_OK)
+        v = db_run_int(s->db, SQL_STATUS_DEAD_LETTERS, DB_NO_VALS, &ret->dead_letters, e);
     return v;
 }
 

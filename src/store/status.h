@@ -21,6 +21,12 @@ struct archive_status {
 
 MUST_CHECK enum verdict store_status(struct store *s, struct archive_status *ret, struct err *e);
 
+/* The part of it that costs next to nothing, for gauges. */
+struct archive_counts {
+    int64_t segments[SEG_N], dead_letters;
+};
+MUST_CHECK enum verdict store_counts(struct store *s, struct archive_counts *ret, struct err *e);
+
 /* Ids of a window that wait for another try, and those that are dead letters. */
 MUST_CHECK enum verdict store_unresolved(struct store *s, int64_t lo, int64_t hi,
                                          int64_t *ret_waiting, int64_t *ret_dead, struct err *e);

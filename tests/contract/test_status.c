@@ -65,6 +65,10 @@ static void counts_and_stalls(void **state) {
     assert_int_equal(st.segments[SEG_DONE], 0);
     assert_int_equal(st.exceptions[EXC_TERMINAL_MISSING], 1);
     assert_int_equal(st.exceptions[EXC_DEAD_LETTER], 1);
+    struct archive_counts counts;
+    assert_ok(store_counts(f->s, &counts, &e));
+    assert_memory_equal(counts.segments, st.segments, sizeof st.segments);
+    assert_int_equal(counts.dead_letters, 1);
     assert_int_equal(st.n_stalled, 1);
     assert_int_equal(st.stalled[0].status, SEG_DEAD_LETTER);
     assert_string_equal(st.stalled[0].last_error, "it did not work");

@@ -56,10 +56,11 @@ def wait_until(condition, seconds=20, what='the condition', every=0.01):
 
 
 def environment(extra=None):
-    """The caller's, without what would change a run, with English messages."""
+    """The caller's, without what would change a run, with English messages, and without metrics:
+    the default port is one for all tests that run at once. None takes a variable out."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(('TAIN_', 'PG'))}
-    env.update({'LC_ALL': 'C.UTF-8'}, **(extra or {}))
-    return env
+    env.update({'LC_ALL': 'C.UTF-8', 'TAIN_METRICS_BIND': 'none'}, **(extra or {}))
+    return {k: v for k, v in env.items() if v is not None}
 
 
 # The stand-in upstream ----------------------------------------------------------------------------
@@ -385,11 +386,13 @@ class Run:
 
     def __init__(self, arguments, env=None, cwd=None):
         self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-        self.process = subprocess.Popen([TAIN, *map(str, arguments)], stdin=subprocess.DEVNULL,
-                                        stdout=self.out, stderr=self.err, env=environment(env),
-                                        cwd=cwd)
+        self.process = self.popen([TAIN, *map(str, arguments)], stdin=subprocess.DEVNULL,
+                                  stdout=self.out, stderr=self.err, env=environment(env), cwd=cwd)
         self.pid = self.process.pid
         _ends.append(self.kill)
+
+    def popen(self, command, **options):
+        return subprocess.Popen(command, **options)
 
     def running(self):
         return self.process.poll() is None

@@ -333,7 +333,7 @@ class Displays:
         self.assertTrue(run.running())
         self.assertEqual(float(values['tain_upstream_maxitem']), 40000)
         for name in ('tain_catchup_frontier_id', 'tain_catchup_progress_percent',
-                     'tain_http_inflight', 'tain_http_requests_total{class="ok"}',
+                     'tain_http_inflight', 'tain_http_requests_total{target="item",code="200"}',
                      'tain_http_request_duration_seconds_count', 'tain_upstream_ill'):
             self.assertTrue(any(key.startswith(name) for key in values), name)
         self.assertFalse([key for key in values if '_total_total' in key])

@@ -19,6 +19,7 @@ static int real_stderr, reading_end;
 
 static void capture_begin(void) {
     int ends[2];
+    log_flush(); /* what was said before does not count */
     assert_int_equal(pipe(ends), 0);
     real_stderr = dup(STDERR_FILENO);
     dup2(ends[1], STDERR_FILENO);
@@ -183,6 +184,20 @@ static void a_long_text_is_cut_between_characters(void **state UNUSED) {
     }
 }
 
+static void the_run_is_named(void **state UNUSED) {
+    log_setup(LOG_INFO, LOG_TEXT);
+    log_set_run("7f3a09c1");
+    assert_string_equal(log_run(), "7f3a09c1");
+    CAPTURE(log_info("m", LI("item", 1)));
+    assert_line("time=", " level=info run=7f3a09c1 msg=\"m\" item=1\n");
+    log_setup(LOG_INFO, LOG_JSON);
+    CAPTURE(log_info("m"));
+    assert_line("{\"time\":\"", "\",\"level\":\"info\",\"run\":\"7f3a09c1\",\"msg\":\"m\"}\n");
+    log_set_run("");
+    CAPTURE(log_info("m"));
+    assert_line("{\"time\":\"", "\",\"level\":\"info\",\"msg\":\"m\"}\n");
+}
+
 static void mark_clear(void) {
     assert_int_equal(write(STDERR_FILENO, "<", 1), 1);
 }
@@ -203,12 +218,12 @@ static void a_screen_steps_aside(void **state UNUSED) {
 
 static void *write_lines(void *arg) {
     for (int i = 0; i < 100; i++)
-        log_info("from a thread", LS("who", arg));
+        log_debug("from a thread", LS("who", arg));
     return NULL;
 }
 
 static void lines_of_threads_do_not_mix(void **state UNUSED) {
-    log_setup(LOG_INFO, LOG_TEXT);
+    log_setup(LOG_DEBUG, LOG_TEXT);
     capture_begin();
     pthread_t threads[4];
     static char *names[] = {"aaaaaaaaaa", "bbbbbbbbbb", "cccccccccc", "dddddddddd"};
@@ -221,7 +236,7 @@ static void lines_of_threads_do_not_mix(void **state UNUSED) {
     for (char *p = line, *next; (next = strchr(p, '\n')) != NULL; p = next + 1, lines++) {
         *next = '\0';
         const char *rest = after_time(p + strlen("time="));
-        const char *head = " level=info msg=\"from a thread\" who=";
+        const char *head = " level=debug msg=\"from a thread\" who=";
         assert_int_equal(strncmp(rest, head, strlen(head)), 0);
         assert_int_equal(strlen(rest), strlen(head) + 10);
     }
@@ -237,6 +252,7 @@ int main(void) {
         cmocka_unit_test(too_much_still_makes_a_line),
         cmocka_unit_test(many_small_fields_leave_room_for_the_end),
         cmocka_unit_test(a_long_text_is_cut_between_characters),
+        cmocka_unit_test(the_run_is_named),
         cmocka_unit_test(a_screen_steps_aside),
         cmocka_unit_test(lines_of_threads_do_not_mix),
     };

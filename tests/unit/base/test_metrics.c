@@ -109,6 +109,65 @@ static void bounds_are_inclusive(void **state UNUSED) {
     }
 }
 
+static void two_labels_make_a_grid(void **state UNUSED) {
+    static const char *const targets[] = {"item", "list"};
+    static const char *const codes[] = {"200", "404", "5xx"};
+    struct metric m = {.name = "r_total",
+                       .help = "h",
+                       .type = METRIC_COUNTER,
+                       .label = "target",
+                       .label_values = targets,
+                       .label2 = "code",
+                       .label2_values = codes,
+                       .n_label2 = 3,
+                       .n_series = 6};
+    metric_add(&m, metric_series(&m, 0, 2), 7);
+    metric_add(&m, metric_series(&m, 1, 0), 9);
+    CLEANUP(strbuf_release) struct strbuf b;
+    render_one(&m, &b);
+    assert_string_equal(b.p, "# HELP r_total h\n# TYPE r_total counter\n"
+                             "r_total{target=\"item\",code=\"200\"} 0\n"
+                             "r_total{target=\"item\",code=\"404\"} 0\n"
+                             "r_total{target=\"item\",code=\"5xx\"} 7\n"
+                             "r_total{target=\"list\",code=\"200\"} 9\n"
+                             "r_total{target=\"list\",code=\"404\"} 0\n"
+                             "r_total{target=\"list\",code=\"5xx\"} 0\n");
+    m.label2 = NULL;
+    assert_int_equal(metric_series(&m, 1, 0), 1);
+}
+
+static void what_is_not_known_has_no_line(void **state UNUSED) {
+    struct metric m = {.name = "age_seconds",
+                       .help = "h",
+                       .type = METRIC_GAUGE,
+                       .n_series = 1,
+                       .unit = 0.001,
+                       .value = {METRIC_NONE}};
+    assert_false(metric_known(&m, 0));
+    assert_int_equal(metric_get(&m, 0), 0);
+    CLEANUP(strbuf_release) struct strbuf before, after;
+    render_one(&m, &before);
+    assert_string_equal(before.p, "# HELP age_seconds h\n# TYPE age_seconds gauge\n");
+    metric_set(&m, 0, 0);
+    assert_true(metric_known(&m, 0));
+    render_one(&m, &after);
+    assert_non_null(strstr(after.p, "\nage_seconds 0\n"));
+}
+
+static void texts_are_escaped(void **state UNUSED) {
+    static const char *const values[] = {"a\"b\\c\nd"};
+    struct metric m = {.name = "g",
+                       .help = "say \"no\" to C:\\\nand go",
+                       .type = METRIC_GAUGE,
+                       .label = "l",
+                       .label_values = values,
+                       .n_series = 1};
+    CLEANUP(strbuf_release) struct strbuf b;
+    render_one(&m, &b);
+    assert_string_equal(b.p, "# HELP g say \"no\" to C:\\\\\\nand go\n# TYPE g gauge\n"
+                             "g{l=\"a\\\"b\\\\c\\nd\"} 0\n");
+}
+
 static void *bump(void *arg) {
     struct metric *m = arg;
     for (int i = 0; i < 10000; i++)
@@ -133,6 +192,9 @@ int main(void) {
         cmocka_unit_test(a_histogram),
         cmocka_unit_test(an_untouched_histogram_has_all_its_lines),
         cmocka_unit_test(bounds_are_inclusive),
+        cmocka_unit_test(two_labels_make_a_grid),
+        cmocka_unit_test(what_is_not_known_has_no_line),
+        cmocka_unit_test(texts_are_escaped),
         cmocka_unit_test(threads_lose_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

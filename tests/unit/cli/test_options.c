@@ -79,7 +79,7 @@ static void other_types(void **state) {
     assert_int_equal(s.revisions, 1);
     assert_int_equal(s.progress, PROGRESS_AUTO);
     assert_false(s.json || s.no_migrate || s.ignore_highest || s.force_replay_window);
-    assert_null(s.metrics_bind);
+    assert_string_equal(s.metrics_bind, "127.0.0.1:9464");
     settings_release(&s);
 
     assert_int_equal(load_line(&s, CMD_CATCHUP,

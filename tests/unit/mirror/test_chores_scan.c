@@ -82,7 +82,7 @@ static void an_anchor_ahead_of_the_clock_counts_as_none(void **state) {
     desk_begin(d);
     desk_maxitem(d, N + 50);
     assert_planned(d, "replay", ID_BEFORE(3 * DAY), N);
-    assert_int_equal(metric_get(&m_rescan_age, 0), 0);
+    assert_false(metric_known(&m_rescan_age, 0));
 }
 
 static void an_anchor_before_everything_replays_everything(void **state) {
@@ -166,7 +166,7 @@ static void never_rescanned_begins_one_interval_after_the_start(void **state) {
     begin(d, 0);
     desk_after(d, 6 * HOUR - 2001);
     assert_string_equal(planned(d), "");
-    assert_int_equal(metric_get(&m_rescan_age, 0), 0);
+    assert_false(metric_known(&m_rescan_age, 0));
     desk_after(d, 1);
     desk_after(d, 1000);
     assert_planned(d, "rescan", ID_BEFORE(DAY * 3 / 2 - 6 * HOUR - 1000), N);

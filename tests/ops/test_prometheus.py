@@ -1,0 +1,329 @@
+"""A real Prometheus scrapes two real updaters, one active and one standing by, with the rules that
+are shipped but in a hurry: seconds for minutes. Faults make the alerts fire, their end clears
+them."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / 'tests' / 'e2e'), str(ROOT / 'tools')]
+from lib import BUILD, Demo, Run, Sqlite, environment, free_port, wait_until  # noqa: E402
+import alert_rules  # noqa: E402
+
+MAXITEM = 4000
+EVERY = '500ms'  # scrapes and evaluations
+# For how long, and what in the expression becomes what.
+HURRY = {
+    'TainListenerDown': ('2s',),
+    'TainStreamSilent': ('0s', ('> 300', '> 4')),
+    'TainNoWorker': ('2s',),
+    'TainRestarting': ('0s', ('[15m]', '[12s]'), ('> 3', '> 1')),
+    'TainNoActiveUpdater': ('6s',),
+    'TainTargetDown': ('2s',),
+    'TainDeadLetters': ('1s',),
+    'TainRealtimeDeadLetters': ('1s',),
+    'TainFrontierLag': ('1s', ('> 50000', '> 500')),
+    'TainQueueDeep': ('1s',),
+    'TainReconnects': ('1s', ('[1h]', '[8s]'), ('> 6', '> 2')),
+    'TainRescanOverdue': ('2s',),
+}
+UPDATER = ['--rps', '0', '--retry-attempts', '2', '--retry-initial-ms', '20', '--retry-max-ms',
+           '200', '--retry-jitter-ms', '20', '--catchup-interval', '1s', '--updater-lease', '2s',
+           '--rescan-interval', '2s', '--log-level', 'warn']
+
+
+def ask(url):
+    """The JSON or text of an answer; None when nobody answers yet."""
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return answer.read().decode('utf-8')
+    except urllib.error.HTTPError as error:
+        return error.read().decode('utf-8')
+    except OSError:
+        return None
+
+
+def hurried():
+    """The rules as JSON, which is YAML."""
+    found = []
+    for name, rule in alert_rules.rules().items():
+        wait, *changes = HURRY[name]
+        expr = rule['expr']
+        for old, new in changes:
+            assert old in expr, f'{name}: no {old} in {expr}'
+            expr = expr.replace(old, new)
+        found.append(dict(rule, expr=expr, **{'for': wait}))
+    return json.dumps({'groups': [{'name': 'hurried', 'rules': found}]})
+
+
+class Prometheus:
+    def __init__(self, folder, targets):
+        self.folder, self.url = folder, f'http://127.0.0.1:{free_port()}'
+        self.hurried = folder / 'hurried.yml'
+        self.hurried.write_text(hurried(), 'utf-8')
+        (folder / 'prometheus.yml').write_text(json.dumps({
+            'global': {'scrape_interval': EVERY, 'scrape_timeout': EVERY,
+                       'evaluation_interval': EVERY},
+            'rule_files': [str(self.hurried), str(alert_rules.RULES)],
+            'scrape_configs': [{'job_name': 'tain-updater',
+                                'static_configs': [{'targets': targets}]}]}), 'utf-8')
+        self.log = open(folder / 'prometheus.log', 'wb')
+        self.process = subprocess.Popen(
+            ['prometheus', f'--config.file={folder}/prometheus.yml', '--log.level=warn',
+             f'--storage.tsdb.path={folder}/data', f'--web.listen-address={self.url[7:]}'],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=environment())
+
+    def wait_ready(self):
+        def ready():
+            if self.process.poll() is not None:
+                raise AssertionError((self.folder / 'prometheus.log').read_text('utf-8', 'replace'))
+            return 'is Ready' in (ask(self.url + '/-/ready') or '')
+        wait_until(ready, 60, 'Prometheus', every=0.05)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.log.close()
+
+    def get(self, path, **query):
+        text = ask(f'{self.url}/api/v1/{path}?{urllib.parse.urlencode(query)}')
+        answer = json.loads(text or '{"status": "no answer"}')
+        if answer['status'] != 'success':
+            raise AssertionError(f'{path} {query}: {answer}')
+        return answer['data']
+
+    def rules(self, path):
+        return [rule for group in self.get('rules', type='alert')['groups']
+                if group['file'] == str(path) for rule in group['rules']]
+
+    def firing(self):
+        """{(alert, instance): annotations}"""
+        return {(rule['name'], a['labels'].get('instance')): a['annotations']
+                for rule in self.rules(self.hurried) for a in rule['alerts']
+                if a['state'] == 'firing'}
+
+
+class Pulse(threading.Thread):
+    """The made-up stream says something all the time, as the real one does."""
+
+    def __init__(self, url):
+        super().__init__(daemon=True)
+        self.request = urllib.request.Request(url + '/demo/stream?do=keep-alive', method='POST')
+        self.over = threading.Event()
+
+    def run(self):
+        while not self.over.wait(0.3):
+            try:
+                urllib.request.urlopen(self.request, timeout=10).close()
+            except OSError:
+                pass
+
+    def stop(self):
+        self.over.set()
+        self.join()
+
+
+@unittest.skipUnless(shutil.which('prometheus'), 'Prometheus is not installed')
+class Alerts(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix='tain-prometheus-'))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.archive = Sqlite(cls.folder / 'archive.db')
+        cls.demo = Demo(maxitem=MAXITEM)
+        cls.addClassCleanup(cls.demo.stop)
+        cls.pulse = Pulse(cls.demo.url.removesuffix('/v0'))
+        cls.pulse.start()
+        cls.addClassCleanup(cls.pulse.stop)
+        cls.runs = {f'127.0.0.1:{free_port()}': None for _ in range(2)}
+        cls.addClassCleanup(cls.end_all)
+        cls.prometheus = Prometheus(cls.folder, list(cls.runs))
+        cls.addClassCleanup(cls.prometheus.stop)
+        cls.prometheus.wait_ready()
+
+    @classmethod
+    def end_all(cls):
+        for instance in cls.runs:
+            cls.end(instance)
+
+    @classmethod
+    def end(cls, instance):
+        if cls.runs[instance]:
+            cls.runs[instance].close()
+            cls.runs[instance] = None
+
+    @classmethod
+    def begin(cls, instance, *arguments, archive=None, env=None):
+        cls.runs[instance] = Run(['updater', '--db', (archive or cls.archive).uri, '--upstream',
+                                  cls.demo.url, '--metrics-bind', instance, *UPDATER, *arguments],
+                                 env=env)
+
+    def setUp(self):
+        self.addCleanup(self.demo.faults)
+        for instance, run in self.runs.items():
+            if not run or not run.running():
+                self.end(instance)
+                self.begin(instance)
+        self.active = wait_until(lambda: next((i for i in self.runs if 'role="active"} 1' in
+                                               self.metrics(i)), None), 30, 'an active updater')
+        self.standby, = set(self.runs) - {self.active}
+        self.await_quiet()
+
+    @classmethod
+    def metrics(cls, instance):
+        return ask(f'http://{instance}/metrics') or ''
+
+    def value(self, name):
+        return next(float(line.split()[1]) for line in self.metrics(self.active).splitlines()
+                    if line.startswith(name + ' '))
+
+    def firing(self):
+        """Names of what fires. The standby is never heard of, unless it is gone."""
+        found = self.prometheus.firing()
+        for name, instance in found:
+            if instance == self.standby:
+                self.assertEqual(name, 'TainTargetDown')
+        return {name for name, _ in found}
+
+    def await_firing(self, *names, meanwhile=lambda: None):
+        def fires():
+            meanwhile()
+            return set(names) <= self.firing()
+        wait_until(fires, 40, f'{names} firing', every=0.1)
+
+    def await_quiet(self):
+        """Both are scraped, every rule was looked at, and nothing fires or is about to."""
+        def quiet():
+            up = self.prometheus.get('query', query='sum(up)')['result']
+            return (up and up[0]['value'][1] == '2' and
+                    all(r['state'] == 'inactive' and not r['lastEvaluation'].startswith('0001')
+                        for r in self.prometheus.rules(self.prometheus.hurried)))
+        try:
+            wait_until(quiet, 60, 'quiet', every=0.1)
+        except AssertionError as error:
+            loud = [(r['name'], r['state']) for r in
+                    self.prometheus.rules(self.prometheus.hurried) if r['state'] != 'inactive']
+            raise AssertionError(f'{error}: {loud}') from None
+
+    def test_the_reader_of_the_rules_reads_what_prometheus_reads(self):
+        def bare(text):
+            return ''.join(text.split())
+        mine = alert_rules.rules()
+        theirs = self.prometheus.rules(alert_rules.RULES)
+        self.assertEqual([r['name'] for r in theirs], list(mine))
+        for rule in theirs:
+            my = mine[rule['name']]
+            self.assertEqual(rule['health'], 'ok', rule)
+            self.assertEqual(bare(rule['query']), bare(my['expr']))
+            self.assertEqual(rule['labels'], my['labels'])
+            self.assertEqual(rule['annotations'], my['annotations'])
+            self.assertEqual(rule['duration'], float(my['for'][:-1]) * {'s': 1, 'm': 60}[
+                my['for'][-1]])
+
+    def test_stream_down(self):
+        self.demo.faults('stream:status=503')
+        self.demo.ask('POST', '/demo/stream?do=drop')
+        self.await_firing('TainListenerDown')
+        said = self.prometheus.firing()['TainListenerDown', self.active]
+        self.assertIn(f'The updater at {self.active} has had no event stream', said['description'])
+        self.demo.faults()
+        self.await_quiet()
+
+    def test_stream_silent(self):
+        self.demo.ask('POST', '/demo/stream?do=silence')
+        self.await_firing('TainStreamSilent')
+        self.assertNotIn('TainListenerDown', self.firing(), 'the connection is still there')
+        self.demo.ask('POST', '/demo/stream?do=wake')
+        self.await_quiet()
+
+    def test_stream_comes_and_goes(self):
+        seen = [self.value('tain_realtime_reconnects_total')]
+
+        def drop():
+            now = self.value('tain_realtime_reconnects_total')
+            if now >= seen[0] and self.value('tain_realtime_listener_connected'):
+                seen[0] = now + 1
+                self.demo.ask('POST', '/demo/stream?do=drop')
+        self.await_firing('TainReconnects', meanwhile=drop)
+        self.await_quiet()
+
+    def test_dead_letter(self):
+        bad = self.demo.maxitem + 1
+        self.demo.faults(f'id={bad}:status=500')
+        self.demo.grow(bad)
+        self.await_firing('TainDeadLetters', 'TainRealtimeDeadLetters')
+        self.demo.faults()
+        self.demo.mutate(bad, 'restore')
+        done = Run(['dead-letter', 'replay', '--all', '--db', self.archive.uri])
+        self.addCleanup(done.close)
+        result = done.wait()
+        self.assertEqual(result.code, 0, result)
+        self.await_quiet()
+
+    def test_slow_upstream(self):
+        self.demo.faults('items:delay=2000')
+        self.demo.ask('POST', f'/demo/maxitem?value={self.demo.maxitem + 1000}&quiet=1')
+        self.demo.maxitem += 1000
+        self.await_firing('TainFrontierLag')
+        self.demo.ask('POST', '/demo/mention?from=1&n=3500')
+        self.await_firing('TainQueueDeep')
+        self.demo.faults()
+        self.await_quiet()
+
+    def test_updaters_end(self):
+        self.runs[self.active].kill()
+        self.await_firing('TainTargetDown')
+        self.assertIn(('TainTargetDown', self.active), self.prometheus.firing())
+        self.active, self.standby = self.standby, self.active
+        wait_until(lambda: 'role="active"} 1' in self.metrics(self.active), 20, 'a takeover')
+        self.assertNotIn('TainNoActiveUpdater', self.firing(), 'one has taken over')
+
+        self.end_all()
+        self.await_firing('TainNoActiveUpdater')
+        said = self.prometheus.firing()['TainNoActiveUpdater', None]
+        self.assertIn('Of the updaters of tain-updater none', said['description'])
+
+        # An updater whose workers die ends, and a service manager starts it again. In an archive of
+        # its own, since the ids it did not get to stay behind.
+        sick = Sqlite(self.folder / 'sick.db')
+
+        def serve():
+            if not self.runs[self.active] or not self.runs[self.active].running():
+                self.end(self.active)
+                self.begin(self.active, '--realtime-workers', '1', '--start-id', self.demo.maxitem,
+                           archive=sick, env={'TAIN_FAULT': 'realtime_worker:1:fail'})
+            up = self.prometheus.get('query', query='max(up)')['result']
+            if up and up[0]['value'][1] == '1':
+                self.demo.ask('POST', '/demo/mention?from=1')
+        self.await_firing('TainRestarting', meanwhile=serve)
+        self.end_all()
+        self.setUp()  # two good ones again, and quiet
+
+    def test_the_dashboard_shows_something(self):
+        page = json.loads((BUILD / 'packaging' / 'grafana' / 'tain.json').read_text('utf-8'))
+        exprs = [t['expr'].replace('$job', '.*').replace('$instance', '.*')
+                 .replace('$__rate_interval', '5s')
+                 for p in page['panels'] for t in p.get('targets', ())]
+        self.assertGreater(len(exprs), 40)
+        exprs.append(page['annotations']['list'][0]['expr'].replace('firing', '.*'))
+
+        def empty():
+            return [e for e in exprs if 'ALERTS' not in e
+                    and not self.prometheus.get('query', query=e)['result']]
+        try:
+            wait_until(lambda: not empty(), 20, 'a figure on every panel', every=0.5)
+        except AssertionError as error:
+            raise AssertionError(f'{error}; nothing from {empty()}') from None
+
+
+if __name__ == '__main__':
+    unittest.main()
