@@ -4,6 +4,7 @@ in."""
 
 import json
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from lib import (E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, ROOT,
                  OnSqlite, environment, normalised, wait_until)
 
 LAST = 24000  # several batches of 5,000
-SHARED = ROOT.parent / 'shared' / 'data'
+SHARED = pathlib.Path(os.environ.get('TAIN_SHARED_DATA', ROOT.parent / 'shared' / 'data'))
 
 
 def dump_lines(lo, hi, maxitem=40000, seed=1):
