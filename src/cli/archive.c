@@ -5,10 +5,15 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#define STOP_SECONDS 5
+static unsigned stop_seconds = 5;
+static const char *overtime_words = "tain: the database hangs; stopped without it. Nothing that "
+                                    "was stored is lost, the same command "
+                                    "goes on.\n";
+static int overtime_code; /* 0: as the signal says */
 
 int archive_open(const struct settings *s, enum schema_rule rule, struct store **ret) {
     const struct store_options options = {
@@ -47,16 +52,20 @@ static void on_signal(int number) {
     first_signal = now;
     received = number;
     stop_raise(raised_by_signal);
-    alarm(STOP_SECONDS);
+    alarm(stop_seconds);
 }
 
 /* A database that takes a question and never answers keeps its thread from hearing of the stop. The
  * process ends all the same: what was stored is safe, and the leases of the dead are free. */
 static void on_overtime(int number UNUSED) {
-    static const char words[] = "tain: the database hangs; stopped without it. Nothing that was "
-                                "stored is lost, the same command goes on.\n";
-    ssize_t told UNUSED = write(STDERR_FILENO, words, sizeof words - 1);
-    _exit(received == SIGINT ? EXIT_SIGINT : EXIT_SIGTERM);
+    ssize_t told UNUSED = write(STDERR_FILENO, overtime_words, strlen(overtime_words));
+    _exit(overtime_code ? overtime_code : received == SIGINT ? EXIT_SIGINT : EXIT_SIGTERM);
+}
+
+void signals_allow(int seconds, const char *words, int code) {
+    stop_seconds = (unsigned)seconds;
+    overtime_words = words;
+    overtime_code = code;
 }
 
 void signals_to(struct stop_token *stop) {

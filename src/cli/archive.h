@@ -14,6 +14,10 @@ int archive_open(const struct settings *s, enum schema_rule rule, struct store *
 /* From now on SIGINT, SIGTERM and SIGHUP raise the token; another one after more than a second ends
  * the process at once. */
 void signals_to(struct stop_token *stop);
+/* For a command that has something to write down at a stop: so long it may take, and when that is
+ * not enough `words` are printed and the process ends with this code. Without it that is 5 seconds.
+ */
+void signals_allow(int seconds, const char *words, int code);
 /* The signal that came, 0 if none. */
 int signal_received(void);
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #define DB_SLOW_MS 5000
+#define STOP_SECONDS 45 /* a busy database is waited for: named ids are to be written down */
 
 /* What was logged last, so that only changes are. */
 struct display {
@@ -106,6 +107,11 @@ int cmd_updater(struct settings *s) {
         return EXIT_FAILED;
     }
     signals_to(&stop);
+    signals_allow(
+        STOP_SECONDS,
+        "tain updater: the database hangs; stopped without it. What was stored is safe, but "
+        "ids that were named and not fetched yet could not be written down.\n",
+        EXIT_FAILED);
     struct store *store = NULL;
     struct monitor monitor = {0};
     struct notify notify;

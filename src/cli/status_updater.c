@@ -42,8 +42,8 @@ static void print_ages(const struct ages *a) {
     printf("\n");
     int days = ages_recommend_days(a);
     if (days)
-        printf("%-16s%14d  days would catch 99 of 100 updates (--rescan-window-days)\n",
-               "rescan window", days);
+        printf("%-16s%14d  days would catch %d of 100 updates (--rescan-window-days)\n",
+               "rescan window", days, (int)(100 * ages_share(a, days)));
     else
         printf("%-16s%14s  too few updates to recommend one yet\n", "rescan window", "");
 }
@@ -101,7 +101,8 @@ void updater_status_json(const struct updater_status *u) {
            u->ages.n[AGES_FUTURE]);
     int days = ages_recommend_days(&u->ages);
     if (days)
-        printf(",\"recommended_rescan_window_days\":%d}", days);
+        printf(",\"recommended_rescan_window_days\":%d,\"share_in_window\":%.3f}", days,
+               ages_share(&u->ages, days));
     else
-        printf(",\"recommended_rescan_window_days\":null}");
+        printf(",\"recommended_rescan_window_days\":null,\"share_in_window\":null}");
 }

@@ -50,7 +50,7 @@ static int64_t read_maxitem(const struct call *c) {
 
 static const char *failure(const struct call *c) {
     return c->cancelled       ? "maxitem was not asked for"
-           : c->cls == NET_OK ? "maxitem is not a number"
+           : c->cls == NET_OK ? "its maxitem is not believed"
            : c->detail[0]     ? c->detail
                               : net_class_name(c->cls);
 }
@@ -59,13 +59,12 @@ static enum verdict on_asked(struct live *l, struct err *e) {
     struct call *c = &l->ask.call;
     int64_t maxitem = read_maxitem(c);
     bool measuring = l->state == LIVE_MEASURING;
-    if (maxitem == 0) {
+    if (maxitem == 0 || !tidings_maxitem(l->o.tidings, maxitem)) {
         if (!measuring || ++l->measures >= MEASURES_MAX)
             return live_lose(l, failure(c), c->cancelled ? -1 : c->retry_after_ms, e);
         l->ask_at = live_now(l) + MEASURE_AGAIN_MS;
         return V_OK;
     }
-    tidings_maxitem(l->o.tidings, maxitem);
     if (measuring)
         return live_measured(l, maxitem, e);
     if (l->mark == 0)

@@ -1,6 +1,7 @@
 #include "mirror/maxitem.h"
 
 #include "mirror/metrics.h"
+#include "mirror/tidings.h"
 
 #include <stdio.h>
 
@@ -26,10 +27,11 @@ static void take(void *ctx, const struct http_result *r) {
     metric_observe(&m_http_seconds, r->elapsed_ms);
     a->came = true;
     a->cls = r->cls;
-    if (r->cls != NET_OK || !str_to_i64(trimmed(r->body), &a->maxitem) || a->maxitem < 1)
+    if (r->cls != NET_OK || !str_to_i64(trimmed(r->body), &a->maxitem) || a->maxitem < 1 ||
+        a->maxitem > TIDINGS_MAX_ID)
         a->maxitem = 0;
     snprintf(a->detail, sizeof a->detail, "%s",
-             r->cls == NET_OK ? "the answer is not a number"
+             r->cls == NET_OK ? "the answer is no id"
              : r->detail      ? r->detail
                               : "no answer");
 }

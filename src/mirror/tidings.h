@@ -16,13 +16,16 @@ struct tidings {
 
 /* Decades of new items at once are a wrong answer, and would be planned for ever. */
 #define TIDINGS_MAX_JUMP 100000000
+#define TIDINGS_MAX_ID (INT64_C(1) << 33)
 
-static inline void tidings_maxitem(struct tidings *t, int64_t maxitem) {
+/* False: such a maxitem is not believed. A lower one than is known is, and changes nothing. */
+static inline bool tidings_maxitem(struct tidings *t, int64_t maxitem) {
     int64_t known = atomic_load(&t->maxitem);
-    if (known && maxitem - known > TIDINGS_MAX_JUMP)
-        return;
+    if (maxitem > TIDINGS_MAX_ID || (known && maxitem - known > TIDINGS_MAX_JUMP))
+        return false;
     while (maxitem > known && !atomic_compare_exchange_weak(&t->maxitem, &known, maxitem))
         ;
+    return true;
 }
 
 #endif

@@ -11,7 +11,7 @@
 #define TICK_MS 100
 #define QUEUE_SLOTS 512 /* more than the jobs that can be out at once */
 #define CALL_SLOTS 4096
-#define NAME_SLOTS 4096
+#define NAME_SLOTS 65536           /* a flood of names must not hold the stream up */
 #define FOREVER_MS (INT64_MAX / 4) /* a daemon bears with an outage, however long */
 #define REST_MS 500                /* least time between two fetches of a hot id */
 #define SPILL_MAX 1000             /* ids written down in one transaction at a stop */

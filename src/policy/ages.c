@@ -66,6 +66,13 @@ int64_t ages_quantile(const struct ages *a, double share) {
     return INT64_MAX;
 }
 
+double ages_share(const struct ages *a, int days) {
+    int64_t n = ages_count(a), inside = 0;
+    for (int i = 0; i < AGES_BOUNDS && ages_bounds[i] <= days * (int64_t)DAY; i++)
+        inside += count_at(a, i);
+    return n ? (double)inside / (double)n : 0;
+}
+
 int ages_recommend_days(const struct ages *a) {
     if (ages_count(a) < ENOUGH)
         return 0;

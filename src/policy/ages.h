@@ -22,8 +22,10 @@ int64_t ages_count(const struct ages *a);
  * interpolated within the bucket. -1 when there are none; INT64_MAX when it lies beyond the last
  * bound. */
 int64_t ages_quantile(const struct ages *a, double share);
-/* Whole days that cover 99 of 100 updates, 1 to 30; 0 with fewer than 100 updates: too few to
- * tell. */
+/* The share of the updates that are of items younger than so many days, 0..1; by whole buckets. */
+double ages_share(const struct ages *a, int days);
+/* Whole days that cover 99 of 100 updates, 1 to 30, where 30 may cover fewer; 0 with fewer than 100
+ * updates: too few to tell. */
 int ages_recommend_days(const struct ages *a);
 
 #endif

@@ -13,7 +13,7 @@ import sqlite3
 import time
 import unittest
 
-from lib import EXIT_FAILED, OnPostgres, OnSqlite, wait_until
+from lib import EXIT_DONE, EXIT_FAILED, OnPostgres, OnSqlite, wait_until
 from updater import UpdaterTest, metric
 
 # Nothing but the stream, and what was written down, can repair anything.
@@ -132,6 +132,24 @@ class LockedFile(Database):
                 wait_until(lambda: time.monotonic() > until, what='a while')
                 connection.execute('ROLLBACK')
         self.trouble('a locked file', lock)
+
+    def test_a_stop_while_it_is_locked(self):
+        """The stop waits for the file: what was named is written down, and the code is 0."""
+        upstream, archive = self.upstream(ids=600), self.archive()
+        run = self.follow(archive, upstream, *ALONE)
+        connection = sqlite3.connect(archive.path, timeout=10, isolation_level=None)
+        with contextlib.closing(connection):
+            connection.execute('BEGIN IMMEDIATE')
+            upstream.change(1, 600)
+            self.all_read(run, upstream)
+            run.signal(signal.SIGTERM)
+            until = time.monotonic() + 6
+            wait_until(lambda: time.monotonic() > until, what='a while')
+            connection.execute('ROLLBACK')
+        self.assertEqual(run.wait(40).code, EXIT_DONE)
+        run = self.start_updater(archive, upstream, *ALONE)
+        self.settle('a stop while the file was locked', run, archive, upstream)
+        self.stop_updater(run)
 
 
 class Server(Database):

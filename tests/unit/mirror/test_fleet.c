@@ -107,6 +107,18 @@ static void gaps_are_filled(void **unused UNUSED) {
     }
 }
 
+/* One wild answer for maxitem around a reconnect: nothing is planned for it. */
+static void a_wild_maxitem_is_not_believed(void **unused UNUSED) {
+    struct tidings t = {0};
+    assert_false(tidings_maxitem(&t, INT64_C(1) << 60));
+    assert_true(tidings_maxitem(&t, 50000000));
+    assert_false(tidings_maxitem(&t, 500000000));
+    assert_true(tidings_maxitem(&t, 49000000));
+    assert_int_equal(t.maxitem, 50000000);
+    assert_true(tidings_maxitem(&t, 50001000));
+    assert_int_equal(t.maxitem, 50001000);
+}
+
 /* Killed, blind for two hours, started again: replays from the anchor minus the window. */
 static void a_killed_updater_replays_from_its_anchor(void **unused UNUSED) {
     struct fleet f;
@@ -165,6 +177,7 @@ int main(void) {
         cmocka_unit_test(a_short_outage_is_polled_over),
         cmocka_unit_test(a_silent_stream_is_dead_after_a_minute),
         cmocka_unit_test(gaps_are_filled),
+        cmocka_unit_test(a_wild_maxitem_is_not_believed),
         cmocka_unit_test(a_killed_updater_replays_from_its_anchor),
         cmocka_unit_test(killed_at_any_time),
         cmocka_unit_test(a_full_queue_drops_nothing),

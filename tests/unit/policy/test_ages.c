@@ -142,6 +142,19 @@ static void recommended_days(void **state UNUSED) {
     }
 }
 
+static void the_share_in_a_window(void **state) {
+    (void)state;
+    struct ages a = {0};
+    assert_true(ages_share(&a, 3) == 0);
+    a.n[B_10S] = 30;
+    a.n[B_3D] = 20;
+    a.n[B_90D] = 50;
+    a.n[AGES_NO_TIME] = 1000;
+    assert_true(ages_share(&a, 1) == 0.3);
+    assert_true(ages_share(&a, 3) == 0.5);
+    assert_true(ages_share(&a, 30) == 0.5);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_rise),
@@ -150,6 +163,7 @@ int main(void) {
         cmocka_unit_test(quantiles),
         cmocka_unit_test(every_share_rounds_within_its_bucket),
         cmocka_unit_test(recommended_days),
+        cmocka_unit_test(the_share_in_a_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
