@@ -1,6 +1,6 @@
-"""What is installed: by `make install` into a folder, and as a Debian package into a root of its own,
-with its maintainer scripts. Nothing outside a temporary folder is touched, but for the prefix that
-the build folder remembers."""
+"""What is installed: by `make install` into a folder, and as a Debian package into a root of its
+own, with its maintainer scripts. Nothing outside a temporary folder is touched, but for the prefix
+that the build folder remembers, and the package that it gets."""
 
 import functools
 import os
@@ -17,6 +17,9 @@ from units import UNITS, Listener, Unit, filled_in
 
 PATHS = {'bindir': '/usr/bin', 'sysconfdir': '/etc', 'docdir': '/usr/share/doc/tain'}
 UNIT_FOLDER = 'usr/lib/systemd/system'
+USERS = re.compile(r'etc/(\.pwd\.lock|passwd-?|group-?|g?shadow-?)')
+MANUAL = ['usr/share/man/man1/tain.1', 'usr/share/man/man1/tain-updater.1',
+          'usr/share/man/man1/tain-catchup.1']
 INSTALLED = [
     'usr/bin/tain',
     f'{UNIT_FOLDER}/tain-updater.service',
@@ -28,6 +31,8 @@ INSTALLED = [
     'usr/share/tain/prometheus/prometheus.yml',
     'usr/share/tain/grafana/tain.json',
     'usr/share/tain/tain.conf',
+    'usr/share/bash-completion/completions/tain',
+    'usr/share/zsh/site-functions/_tain',
     'usr/share/doc/tain/README.md',
     'usr/share/doc/tain/schema.md',
     'etc/tain/tain.conf',
@@ -56,7 +61,7 @@ class Install(E2E):
         root = self.folder / 'root'
         make('install', f'DESTDIR={root}', 'PREFIX=/usr')
         found = files_below(root)
-        self.assertFalse(set(INSTALLED) - set(found), found)
+        self.assertFalse(set(INSTALLED + MANUAL) - set(found), found)
         for path in found:
             self.assertTrue(path.startswith(('usr/', 'etc/tain/')), path)
             self.assertNotIn(b'@' + b'sysconfdir@', (root / path).read_bytes(), path)
@@ -108,10 +113,12 @@ class Package(E2E):
         self.assertEqual(self.fields['Version'], version)
 
     def test_contents(self):
-        rows = [line.split(None, 5) for line in run('dpkg-deb', '--contents', self.deb).splitlines()]
+        listed = run('dpkg-deb', '--contents', self.deb)
+        rows = [line.split(None, 5) for line in listed.splitlines()]
         paths = {row[5].removeprefix('./').split(' -> ')[0]: row for row in rows}
         self.assertFalse(set(INSTALLED) - set(paths))
-        for path in ('usr/share/doc/tain/copyright', 'usr/share/doc/tain/changelog.gz'):
+        for path in ('usr/share/doc/tain/copyright', 'usr/share/doc/tain/changelog.gz',
+                     *(page + '.gz' for page in MANUAL)):
             self.assertIn(path, paths)
         for path, row in paths.items():
             self.assertEqual(row[1], 'root/root', path)
@@ -123,7 +130,7 @@ class Package(E2E):
         before = self.deb.read_bytes()
         self.deb.unlink()
         make('deb')
-        self.assertEqual(self.deb.read_bytes(), before)
+        self.assertTrue(self.deb.read_bytes() == before, 'two packages that differ')
 
     def test_sums(self):
         root = self.folder / 'raw'
@@ -153,7 +160,7 @@ class Life(E2E):
         self.before = set(files_below(self.root))
 
     def borrow_packages(self, info):
-        """This machine's packages, without their files: enough for the dependencies to be checked."""
+        """This machine's packages, without their files: enough to check the dependencies."""
         names = run('dpkg-query', '-W', '-f', '${Package} ${Architecture} ${Multi-Arch}\n')
         status = pathlib.Path('/var/lib/dpkg/status').read_text(encoding='utf-8')
         kept = [p for p in status.split('\n\n') if not p.lstrip().startswith('Package: tain\n')]
@@ -253,7 +260,7 @@ class Life(E2E):
         (self.root / 'etc/default/tain').write_text('TAIN_LOG_LEVEL=debug\n')
         self.dpkg('--remove', 'tain')
         self.assertEqual(self.state(), 'config-files')
-        users = [p for p in self.left() if re.match(r'etc/(\.pwd\.lock|passwd|group|g?shadow)-?$', p)]
+        users = [p for p in self.left() if USERS.fullmatch(p)]
         self.assertEqual(self.left(), sorted(users + ['etc/default/tain', 'etc/tain/tain.conf']))
         self.dpkg('--purge', 'tain')
         self.assertEqual(self.left(), users)

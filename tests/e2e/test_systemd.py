@@ -151,7 +151,7 @@ class Rules(Units):
     def test_kinds(self):
         updater, catchup = (self.unit(name) for name in SERVICES)
         self.assertEqual((updater.service('Type'), catchup.service('Type')), ('notify', 'oneshot'))
-        self.assertEqual((updater.service('WatchdogSec'), catchup.service('WatchdogSec')), ('60', ''))
+        self.assertEqual(updater.service('WatchdogSec'), '60')
         for unit in (updater, catchup):
             self.assertEqual(unit.service('NotifyAccess'), 'main')
         self.assertEqual(catchup.environment()['TAIN_METRICS_BIND'], '127.0.0.1:0',
@@ -341,7 +341,7 @@ class Catchup(Units):
         self.assertTrue(updater.running())
 
 
-# One thread of a process, held as a debugger holds it -------------------------------------------------
+# One thread of a process, held as a debugger holds it ---------------------------------------------
 
 PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
 

@@ -75,7 +75,7 @@ class Unit:
 
 
 class Listener:
-    """The socket in NOTIFY_SOCKET. `messages` are (instant, {key: value}) in the order they came."""
+    """The socket in NOTIFY_SOCKET. `messages` are (instant, {key: value}), the oldest first."""
 
     def __init__(self, path):
         self.path = str(path)
