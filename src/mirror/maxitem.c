@@ -31,7 +31,7 @@ static void take(void *ctx, const struct http_result *r) {
         a->maxitem > TIDINGS_MAX_ID)
         a->maxitem = 0;
     snprintf(a->detail, sizeof a->detail, "%s",
-             r->cls == NET_OK ? "the answer is no id"
+             r->cls == NET_OK ? "the answer is not a number"
              : r->detail      ? r->detail
                               : "no answer");
 }
