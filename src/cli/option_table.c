@@ -156,7 +156,7 @@ static const struct option_def table[] = {
      .help = "Address to listen on."},
     {"port", OPTION_INT, FIELD(port), CMD_DEMO, "0", 0, 65535, .metavar = "PORT",
      .help = "Port to listen on. 0 takes a free one; the first line of output names it."},
-    {"threads", OPTION_INT, FIELD(threads), CMD_DEMO, "2", 1, 64, .metavar = "N",
+    {"threads", OPTION_INT, FIELD(threads), CMD_DEMO, "4", 1, 64, .metavar = "N",
      .help = "Threads that answer requests."},
     {"fault", OPTION_LIST, FIELD(fault), CMD_DEMO, .metavar = "SPEC", .flags = OPTION_NO_ENV,
      .help = "Answer wrongly on purpose: whom, what and when, joined by colons, such as "

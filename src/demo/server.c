@@ -126,7 +126,7 @@ static enum verdict start_http(struct demo *d, const struct demo_options *o, str
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO;
     if (address.ss_family == AF_INET6)
         flags |= MHD_USE_IPv6;
-    unsigned threads = o->threads > 0 && o->threads <= 64 ? (unsigned)o->threads : 2;
+    unsigned threads = o->threads > 0 && o->threads <= 64 ? (unsigned)o->threads : 4;
     sigset_t all, old; /* signals are main's business, so the library's threads block them */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);

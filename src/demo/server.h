@@ -21,7 +21,7 @@ struct demo_options {
     const struct corpus_rates *rates; /* NULL: the default ones */
     const char *bind_host;            /* a numeric address; NULL: 127.0.0.1 */
     int port;                         /* 0: any free one */
-    int threads;                      /* 0: two */
+    int threads;                      /* 0: four */
     int keep_alive_ms;                /* of event streams; 0: 30 seconds */
     const char *const *faults;        /* specs as in demo/faults.h */
     size_t n_faults;

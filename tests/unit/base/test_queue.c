@@ -128,6 +128,65 @@ static void start(struct actor *a, void *(*fn)(void *)) {
     assert_int_equal(pthread_create(&a->thread, NULL, fn, a), 0);
 }
 
+static void several_at_once(void **state UNUSED) {
+    struct queue q;
+    void *in[5], *out[8];
+    for (int i = 0; i < 5; i++)
+        in[i] = &numbers[i];
+    queue_init(&q, 6);
+    assert_int_equal(queue_push_many(&q, in, 0), 0);
+    assert_int_equal(queue_pop_many(&q, out, 8, 1), 0);
+    for (int round = 0; round < 9; round++) { /* around the ring */
+        assert_int_equal(queue_push_many(&q, in, 5), 5);
+        assert_int_equal(queue_pop_many(&q, out, 3, LONG_MS), 3);
+        assert_int_equal(queue_pop_many(&q, out + 3, 5, LONG_MS), 2);
+        for (int i = 0; i < 5; i++)
+            assert_ptr_equal(out[i], &numbers[i]);
+    }
+    queue_close(&q);
+    assert_int_equal(queue_push_many(&q, in, 5), 0);
+    assert_int_equal(queue_pop_many(&q, out, 8, LONG_MS), 0);
+    queue_release(&q);
+}
+
+static void *push_at_once(void *arg) {
+    struct actor *a = arg;
+    void *in[ARRAY_LEN(numbers)];
+    for (int i = 0; i < a->count; i++)
+        in[i] = &numbers[i];
+    a->tid = gettid();
+    a->pushed = (int)queue_push_many(a->q, in, (size_t)a->count);
+    return NULL;
+}
+
+/* More than fits: the consumer that sleeps hears of the part that did, and makes room. */
+static void several_at_once_wait_for_room(void **state UNUSED) {
+    struct queue q;
+    queue_init(&q, 4);
+    struct actor consumer = {.q = &q}, producer = {.q = &q, .count = (int)ARRAY_LEN(numbers)};
+    start(&consumer, pop_until_drained);
+    start(&producer, push_at_once);
+    pthread_join(producer.thread, NULL);
+    assert_int_equal(producer.pushed, producer.count);
+    queue_close(&q);
+    pthread_join(consumer.thread, NULL);
+    assert_int_equal(consumer.count, producer.count);
+    queue_release(&q);
+}
+
+static void closing_cuts_several_short(void **state UNUSED) {
+    struct queue q;
+    queue_init(&q, 4);
+    struct actor producer = {.q = &q, .count = 9};
+    start(&producer, push_at_once);
+    until_asleep(&producer);
+    queue_close(&q);
+    pthread_join(producer.thread, NULL);
+    assert_int_equal(producer.pushed, 4);
+    assert_int_equal(queue_depth(&q), 4);
+    queue_release(&q);
+}
+
 static void a_full_queue_blocks_its_producer(void **state UNUSED) {
     struct queue q;
     queue_init(&q, 4);
@@ -227,6 +286,9 @@ int main(void) {
         cmocka_unit_test(try_push_says_full),
         cmocka_unit_test(closed_refuses_and_drains),
         cmocka_unit_test(odd_waits_return),
+        cmocka_unit_test(several_at_once),
+        cmocka_unit_test(several_at_once_wait_for_room),
+        cmocka_unit_test(closing_cuts_several_short),
         cmocka_unit_test(a_full_queue_blocks_its_producer),
         cmocka_unit_test(nothing_is_lost_or_reordered),
         cmocka_unit_test(closing_wakes_a_blocked_producer),
