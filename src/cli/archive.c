@@ -10,6 +10,14 @@
 
 #define STOP_SECONDS 5
 
+void complain(const struct settings *s, const char *text) {
+    const struct log_field fields[] = {LS("command", s->command_name), LS("error", text)};
+    if (s->log_format == LOG_JSON)
+        log_write(LOG_ERROR, "failed", fields, ARRAY_LEN(fields));
+    else
+        fprintf(stderr, "tain %s: %s\n", s->command_name, text);
+}
+
 int archive_open(const struct settings *s, enum schema_rule rule, struct store **ret) {
     const struct store_options options = {
         .uri = s->db,
@@ -24,8 +32,8 @@ int archive_open(const struct settings *s, enum schema_rule rule, struct store *
     enum verdict v = store_open(&options, ret, &e);
     if (v == V_OK)
         return 0;
-    fprintf(stderr, "tain %s: %s\n", s->command_name, e.msg);
-    if (v == V_NOT_FOUND)
+    complain(s, e.msg);
+    if (v == V_NOT_FOUND && s->log_format != LOG_JSON)
         fprintf(stderr, "'tain catchup' makes one; --db or TAIN_DB names another.\n");
     return v == V_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
