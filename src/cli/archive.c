@@ -15,6 +15,14 @@ static const char *overtime_words = "tain: the database hangs; stopped without i
                                     "goes on.\n";
 static int overtime_code; /* 0: as the signal says */
 
+void complain(const struct settings *s, const char *text) {
+    const struct log_field fields[] = {LS("command", s->command_name), LS("error", text)};
+    if (s->log_format == LOG_JSON)
+        log_write(LOG_ERROR, "failed", fields, ARRAY_LEN(fields));
+    else
+        fprintf(stderr, "tain %s: %s\n", s->command_name, text);
+}
+
 int archive_open(const struct settings *s, enum schema_rule rule, struct store **ret) {
     const struct store_options options = {
         .uri = s->db,
@@ -29,8 +37,8 @@ int archive_open(const struct settings *s, enum schema_rule rule, struct store *
     enum verdict v = store_open(&options, ret, &e);
     if (v == V_OK)
         return 0;
-    fprintf(stderr, "tain %s: %s\n", s->command_name, e.msg);
-    if (v == V_NOT_FOUND)
+    complain(s, e.msg);
+    if (v == V_NOT_FOUND && s->log_format != LOG_JSON)
         fprintf(stderr, "'tain catchup' makes one; --db or TAIN_DB names another.\n");
     return v == V_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }

@@ -7,6 +7,10 @@
 #include "cli/settings.h"
 #include "store/store.h"
 
+/* Why the command ends: for people, or as a line of the log where that is to be read by machines.
+ */
+void complain(const struct settings *s, const char *text);
+
 /* Opens the archive. One that migrates or ignores the schema also makes a new one; one that
  * requires it only looks. Complains on stderr. Answers 0 or the exit code. */
 int archive_open(const struct settings *s, enum schema_rule rule, struct store **ret);

@@ -170,11 +170,11 @@ static int run(const struct settings *s, struct store *store, struct stop_token 
     enum verdict v = catchup_run(&options, &result, &e);
     progress_free(display.progress);
     if (v != V_OK && v != V_STOPPED) {
-        fprintf(stderr, "tain catchup: %s\n", e.msg);
+        complain(s, e.msg);
         return EXIT_FAILED;
     }
     if (v == V_STOPPED) {
-        fprintf(stderr, "tain catchup: stopped before it began\n");
+        complain(s, "stopped before it began");
         return exit_code_of(CATCHUP_STOPPED);
     }
     if (result.end == CATCHUP_NOTHING && s->start_id > result.maxitem && !s->json)
@@ -189,7 +189,7 @@ int cmd_catchup(struct settings *s) {
     struct err e;
     struct stop_token stop;
     if (stop_init(&stop, &e) != V_OK) {
-        fprintf(stderr, "tain catchup: %s\n", e.msg);
+        complain(s, e.msg);
         return EXIT_FAILED;
     }
     signals_to(&stop);

@@ -87,7 +87,7 @@ static int run(struct settings *s, struct store *store, const struct stop_token 
     enum verdict v = export_run(&options, &result, &e);
     progress_free(progress);
     if (v != V_OK) {
-        fprintf(stderr, "tain export: %s\n", e.msg);
+        complain(s, e.msg);
         return EXIT_FAILED;
     }
     report(s, &result, &e);
@@ -114,7 +114,7 @@ int cmd_export(struct settings *s) {
     if (usage_is_wrong(s))
         return EXIT_USAGE;
     if (stop_init(&stop, &e) != V_OK) {
-        fprintf(stderr, "tain export: %s\n", e.msg);
+        complain(s, e.msg);
         return EXIT_FAILED;
     }
     signals_to(&stop);

@@ -104,12 +104,12 @@ static int run(struct settings *s, struct store *store, int64_t as_of,
     enum verdict v = import_run(&options, result, &e);
     progress_free(progress);
     if (v == V_STOPPED) {
-        fprintf(stderr, "tain import: stopped before it began\n");
+        complain(s, "stopped before it began");
         result->end = IMPORT_STOPPED;
         return exit_code_of(result);
     }
     if (v != V_OK) {
-        fprintf(stderr, "tain import: %s\n", e.msg);
+        complain(s, e.msg);
         return EXIT_FAILED;
     }
     report(s, result, &e);
@@ -141,7 +141,7 @@ int cmd_import(struct settings *s) {
         return EXIT_FAILED; /* before an archive is made for nothing */
     }
     if (stop_init(&stop, &e) != V_OK) {
-        fprintf(stderr, "tain import: %s\n", e.msg);
+        complain(s, e.msg);
         return EXIT_FAILED;
     }
     signals_to(&stop);

@@ -90,7 +90,7 @@ static int run(const struct settings *s, struct store *store, struct stop_token 
     const struct updater_options options = options_of(s, store, stop, &display);
     struct err e = {0};
     if (updater_run(&options, &e) != V_OK) {
-        fprintf(stderr, "tain updater: %s\n", e.msg);
+        complain(s, e.msg);
         notify_stopping(notify, e.msg);
         return EXIT_FAILED;
     }
@@ -103,7 +103,7 @@ int cmd_updater(struct settings *s) {
     struct err e;
     struct stop_token stop;
     if (stop_init(&stop, &e) != V_OK) {
-        fprintf(stderr, "tain updater: %s\n", e.msg);
+        complain(s, e.msg);
         return EXIT_FAILED;
     }
     signals_to(&stop);

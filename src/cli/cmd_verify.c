@@ -67,7 +67,7 @@ static int run(const struct settings *s, struct store *store, const struct stop_
     enum verdict v = verify_run(&options, report, &e);
     progress_free(progress);
     if (v != V_OK) {
-        fprintf(stderr, "tain verify: %s\n", e.msg);
+        complain(s, e.msg);
         return v == V_INVALID ? EXIT_USAGE : EXIT_FAILED;
     }
     print(s, report);
@@ -78,7 +78,7 @@ int cmd_verify(struct settings *s) {
     struct err e;
     struct stop_token stop;
     if (stop_init(&stop, &e) != V_OK) {
-        fprintf(stderr, "tain verify: %s\n", e.msg);
+        complain(s, e.msg);
         return EXIT_FAILED;
     }
     signals_to(&stop);

@@ -33,6 +33,7 @@ struct fetch {
     bool on_trial;             /* it failed while a probe was to tell whose fault that is */
     bool doomed;               /* its last attempt failed; a probe decides whether it counts */
     enum fail_class cls;       /* of that attempt */
+    char why[80];              /* the same in words, as far as they fit */
     int64_t due_mono;          /* while it waits */
     struct fetch *prev, *next; /* list of those in flight, oldest first; or the free list */
 };

@@ -1,6 +1,7 @@
 #include "mirror/ingest_int.h"
 #include "mirror/metrics.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define MAX_ERROR_TEXT 200
@@ -79,7 +80,7 @@ static bool is_doomed(const struct fetch *f, const void *unused UNUSED) {
 static void bury(struct ingest *g, struct fetch *f) {
     f->run->waiting--;
     f->attempts++;
-    ingest_except(g, f, EXC_DEAD_LETTER, f->cls, fail_class_name(f->cls), 0);
+    ingest_except(g, f, EXC_DEAD_LETTER, f->cls, f->why, 0);
     ingest_drop_fetch(g, f);
 }
 
@@ -120,9 +121,11 @@ static bool needs_proof(const struct ingest *g, const struct fetch *f, const str
     return on_trial(g, j) || (can_tell && g->last_ok_mono <= f->failed_mono);
 }
 
-static void await_proof(struct ingest *g, struct fetch *f, const struct judgement *j) {
+static void await_proof(struct ingest *g, struct fetch *f, const struct judgement *j,
+                        const char *detail) {
     f->doomed = true;
     f->cls = j->cls;
+    snprintf(f->why, sizeof f->why, "%s", detail);
     health_suspect(&g->health, (int)j->cls, ingest_now(g));
     atomic_store(&g->illness, fail_class_name(j->cls));
     wait_for(g, f, g->o.retry.backoff.initial_ms);
@@ -265,7 +268,7 @@ void ingest_done(void *ctx, const struct http_result *r) {
         d.wait_ms = asked;
     f->on_trial = on_trial(g, &j);
     if (needs_proof(g, f, &j, &d)) {
-        await_proof(g, f, &j);
+        await_proof(g, f, &j, detail_of(r, &j));
         return;
     }
     settle(g, f, &j, &d, detail_of(r, &j));

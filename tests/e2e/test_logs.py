@@ -79,6 +79,14 @@ class Lines(OnSqlite, E2E):
         self.assertEqual(lines[-1]['repeated'], '10')
         self.assertEqual(lines[-1]['line'], '21')
 
+    def test_the_reason_of_an_end_is_a_line_too(self):
+        for command in ('catchup', 'updater', 'verify', 'export', 'import', 'status'):
+            result = self.run_tain(command, '--db', 'sqlite:/nowhere/a.db', '--log-format', 'json')
+            self.assertEqual(result.code, EXIT_FAILED, result)
+            last = self.read(result.err, json.loads)[-1]
+            self.assertEqual((last['level'], last['command']), ('error', command))
+            self.assertIn('/nowhere/a.db', last['error'])
+
     def test_silence(self):
         self.assertEqual(self.dead_letters('--log-level', 'off').err, '')
 
