@@ -161,12 +161,16 @@ static uint64_t hash_text(uint64_t h, const char *text) {
     return h * 0x100000001B3ULL; /* "ab", "c" is not "a", "bc" */
 }
 
-/* Messages are constant texts, so the text tells the place; a new class of failure is news. */
+static bool is_news(const char *key) {
+    return strcmp(key, "class") == 0 || strcmp(key, "reason") == 0;
+}
+
+/* Messages are constant texts, so the text tells the place; another class or reason is news. */
 static uint64_t key_of(enum log_level level, const char *msg, const struct log_field *fields,
                        size_t n) {
     uint64_t h = hash_text(0xCBF29CE484222325ULL ^ (uint64_t)level, msg);
     for (size_t i = 0; i < n; i++)
-        if (fields[i].text && strcmp(fields[i].key, "class") == 0)
+        if (fields[i].text && is_news(fields[i].key))
             h = hash_text(h, fields[i].text);
     return h ? h : 1;
 }
