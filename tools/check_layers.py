@@ -25,7 +25,7 @@ DOORS = {
     "mirror": {"base", "policy", "hn", "net", "store"},
     "enrich": {"base", "policy", "hn", "net", "store"},
     "feed": {"base", "hn", "store"},
-    "web": {"base", "store", "feed"},
+    "web": {"base", "policy", "hn", "store", "feed"},
 }
 DOORS["cli"] = set(DOORS)
 MAIN_USES = {"cli"}  # src/main.c

@@ -1,0 +1,87 @@
+/* One HTTP request on its way through: what was asked, checked and decoded, and the answer as it is
+ * being written. A handler sees nothing of the HTTP library. It runs either on a loop thread (quick
+ * routes: a point read) or on a query thread (everything else) while its connection is suspended;
+ * the arena and the store are that thread's, the call is its own until the handler returns. */
+#ifndef TAIN_WEB_CALL_H
+#define TAIN_WEB_CALL_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "store/store.h"
+
+#define CALL_PARAMS_MAX 32
+#define CALL_PATH_MAX 1024
+#define CALL_QUERY_MAX 8192
+#define CALL_ANSWER_MAX ((size_t)64 * 1024 * 1024)
+
+struct web; /* what all calls share, see web/server.h */
+
+struct call_param {
+    struct str name, value; /* decoded; valid UTF-8 without control characters */
+};
+
+struct call {
+    struct web *web;
+    struct arena *arena; /* emptied when the answer is complete */
+    struct store *store; /* for reading */
+    struct str path;     /* decoded, begins with a slash */
+    struct str rest;     /* what the star of the route's pattern stands for */
+    struct call_param params[CALL_PARAMS_MAX];
+    size_t n_params;
+    bool head; /* HEAD: write the answer all the same */
+
+    /* The answer. Status 200, type text/html, and no-cache unless the handler says otherwise. */
+    int status;
+    const char *type;    /* static storage, with its charset */
+    const char *cache;   /* Cache-Control, static storage; NULL: "no-cache" (revalidate by ETag) */
+    struct str location; /* of a redirect; in the arena */
+    struct strbuf body;  /* at most CALL_ANSWER_MAX */
+};
+
+/* The first parameter of this name; STR_NONE when it was not given. */
+struct str call_param(const struct call *c, const char *name);
+/* As a number within min .. max; `otherwise` when it was not given. V_INVALID names the parameter,
+ * what it was, and what it may be. */
+MUST_CHECK enum verdict call_param_int(const struct call *c, const char *name, int64_t min,
+                                       int64_t max, int64_t otherwise, int64_t *ret, struct err *e);
+
+/* Hands out what stands in the body now, and goes on with an empty one: the first byte goes early
+ * and a long page needs little memory. Status, type and headers are settled with the first call.
+ * On a query thread only; elsewhere, and where the client cannot take it, it does nothing. False:
+ * the client is gone, whatever else is written goes nowhere. */
+bool call_flush(struct call *c);
+
+/* Answers the request. V_OK: as written. Otherwise what was written is dropped (unless it was
+ * flushed: then the connection is cut) and e becomes an error page, or {"message": ...} on API
+ * routes: V_INVALID 400, V_NOT_FOUND 404, V_LIMIT 413, V_RETRY and V_STOPPED 503, else 500, whose
+ * cause is logged and not told. */
+typedef enum verdict call_fn(struct call *c, struct err *e);
+
+enum route_kind {
+    ROUTE_QUICK, /* a point read; on SQLite on the loop thread, on PostgreSQL on a query thread */
+    ROUTE_QUERY, /* on a query thread */
+};
+enum route_dialect { DIALECT_PAGE, DIALECT_API }; /* how errors look; APIs allow every origin */
+
+/* GET and HEAD. `pattern` is a path, or one with a single star for one or more characters without a
+ * slash: "/v0/item/star.json". */
+struct route {
+    const char *pattern;
+    call_fn *fn;
+    enum route_kind kind;
+    enum route_dialect dialect;
+};
+
+/* Tables of routes, each in the file of its subject; server.c joins them. */
+struct route_table {
+    const struct route *routes;
+    size_t n;
+};
+
+/* Appends the text so that it may stand in HTML, in an attribute in double quotes too. Control
+ * characters and broken UTF-8 become U+FFFD. */
+void strbuf_add_html(struct strbuf *b, struct str s);
+/* Appends the text so that it may stand in a query string. */
+void strbuf_add_urlencoded(struct strbuf *b, struct str s);
+
+#endif
