@@ -82,8 +82,26 @@ struct metric m_leases_lost =
 static const char *const targets[] = {"item", "maxitem", "updates", "stream", "user", "list"};
 /* By enum net_class: the status where there was one, else why there was none. */
 static const char *const codes[] = {
-    "200",      "timeout", "connect", "dns", "tls", "reset", "truncated", "too_large", "redirect",
-    "protocol", "401",     "403",     "404", "429", "4xx",   "5xx",       "xxx",       "other"};
+    "200",
+    "timeout",
+    "connect",
+    "dns",
+    "tls",
+    "reset",
+    "truncated",
+    "too_large",
+    "redirect",
+    "protocol",
+    "401",
+    "403",
+    "404",
+    "429",
+    "4xx",
+    "5xx",
+    "xxx",
+    "other",
+    "unknown_upstream",
+};
 _Static_assert(ARRAY_LEN(targets) == TARGET_N, "one name each");
 _Static_assert(ARRAY_LEN(codes) == NET_N_CLASSES, "one name each");
 _Static_assert(ARRAY_LEN(targets) * ARRAY_LEN(codes) <= METRIC_MAX_SERIES, "there is room");

@@ -40,6 +40,8 @@ struct judgement judge_answer(enum net_class net, enum item_shape shape, bool de
     case NET_HTTP_403:
     case NET_HTTP_404:
         return (struct judgement){TRACK_LADDER, cls, .ill = true};
+    case NET_UNKNOWN: /* nobody is ill: the upstream is a mirror and has not come so far */
+        return (struct judgement){TRACK_LADDER, cls, .ill = false};
     case NET_HTTP_429:
     case NET_HTTP_5XX:
     case NET_TIMEOUT:
@@ -56,7 +58,7 @@ static enum outcome believe(enum fail_class cls) {
         return OUT_STORED;
     if (cls == FAIL_NULL_YOUNG || cls == (int)NET_HTTP_404)
         return OUT_MISSING;
-    return OUT_DEAD; /* 401 and 403: the item exists, we may not see it */
+    return OUT_DEAD; /* 401 and 403: it exists, we may not see it; unknown: nobody has said */
 }
 
 struct decision decide(const struct judgement *j, int attempts, int rung,

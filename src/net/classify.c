@@ -123,6 +123,7 @@ const char *net_class_name(enum net_class c) {
         [NET_HTTP_5XX] = "http_5xx",
         [NET_HTTP_OTHER] = "http_other",
         [NET_OTHER] = "other",
+        [NET_UNKNOWN] = "unknown_upstream",
     };
     return (size_t)c < ARRAY_LEN(names) ? names[c] : "?";
 }

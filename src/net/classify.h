@@ -24,6 +24,7 @@ enum net_class {
     NET_HTTP_5XX,
     NET_HTTP_OTHER, /* 1xx, 2xx without a body we understand, 3xx without a place to go */
     NET_OTHER,      /* any other failure of the library */
+    NET_UNKNOWN,    /* `null` from a mirror that says that it does not know the thing yet */
     NET_N_CLASSES
 };
 

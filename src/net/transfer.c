@@ -180,6 +180,14 @@ static int64_t retry_after(struct transfer *t, const struct clock *clock) {
     return net_retry_after_ms(h->value, clock_real(clock));
 }
 
+/* A tain whose archive is still being filled says so with each null it is not sure of. */
+static bool is_unknown(struct transfer *t) {
+    struct curl_header *h = NULL;
+    return t->body.n == 4 && memcmp(t->body.p, "null", 4) == 0 &&
+           curl_easy_header(t->easy, "X-Tain-Known", 0, CURLH_HEADER, -1, &h) == CURLHE_OK &&
+           strcmp(h->value, "no") == 0;
+}
+
 void transfer_result(struct transfer *t, const struct http_options *o, CURLcode code,
                      const char *refused, char detail[TRANSFER_DETAIL], struct http_result *ret) {
     long status = 0;
@@ -191,10 +199,14 @@ void transfer_result(struct transfer *t, const struct http_options *o, CURLcode 
                                 .retry_after_ms = -1,
                                 .elapsed_ms = clock_mono(o->clock) - t->started_ms,
                                 .detail = "ok"};
+    if (ret->cls == NET_OK && is_unknown(t))
+        ret->cls = NET_UNKNOWN;
     if (ret->cls == NET_OK)
         return;
     if (refused)
         snprintf(detail, TRANSFER_DETAIL, "%s", refused);
+    else if (ret->cls == NET_UNKNOWN)
+        snprintf(detail, TRANSFER_DETAIL, "the upstream has not come to it yet");
     else if (code != CURLE_OK)
         describe_failure(t, ret->cls, code, detail, o->max_body);
     else

@@ -32,6 +32,7 @@ static const struct {
     {NET_HTTP_5XX, TRACK_BACKOFF, true, "http_5xx"},
     {NET_HTTP_OTHER, TRACK_BACKOFF, false, "http_other"},
     {NET_OTHER, TRACK_BACKOFF, false, "other"},
+    {NET_UNKNOWN, TRACK_LADDER, false, "unknown_upstream"},
 };
 
 static void every_failure_with_every_shape(void **state UNUSED) {
@@ -44,7 +45,7 @@ static void every_failure_with_every_shape(void **state UNUSED) {
                 assert_int_equal(j.track, failures[i].track);
                 assert_int_equal((int)j.cls, (int)failures[i].net);
                 assert_int_equal(j.overload, failures[i].overload);
-                assert_true(j.ill);
+                assert_int_equal(j.ill, failures[i].net != NET_UNKNOWN);
                 assert_false(j.has_item);
                 assert_string_equal(fail_class_name(j.cls), failures[i].name);
             }
@@ -137,7 +138,7 @@ static void up_the_ladder_to_its_end(void **state UNUSED) {
     } rows[] = {
         {NET_OK, ITEM_NULL, false, OUT_MISSING},     {NET_OK, ITEM_OK, true, OUT_STORED},
         {NET_HTTP_404, ITEM_OK, false, OUT_MISSING}, {NET_HTTP_401, ITEM_OK, false, OUT_DEAD},
-        {NET_HTTP_403, ITEM_OK, false, OUT_DEAD},
+        {NET_HTTP_403, ITEM_OK, false, OUT_DEAD},    {NET_UNKNOWN, ITEM_NULL, false, OUT_DEAD},
     };
     const struct retry_policy p = {8, {.initial_ms = 1, .max_ms = 1}};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -63,6 +63,13 @@ static bool on_retry(struct server *s, struct conn *c, const char *arg) {
                   "");
 }
 
+static bool on_known(struct server *s, struct conn *c, const char *arg) {
+    char header[60];
+    (void)s;
+    snprintf(header, sizeof header, "X-Tain-Known: %.20s\r\n", arg);
+    return answer(c, 200, header, "null");
+}
+
 static bool on_redirect(struct server *s, struct conn *c, const char *arg) {
     char header[200] = "";
     if (strcmp(arg, "relative") == 0)
@@ -164,6 +171,7 @@ static const struct {
     {"/ok/", on_ok},
     {"/status/", on_status},
     {"/retry/", on_retry},
+    {"/known/", on_known},
     {"/redirect/", on_redirect},
     {"/truncated", on_truncated},
     {"/reset/", on_reset},
