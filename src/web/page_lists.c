@@ -4,7 +4,7 @@
 #include "hn/url_key.h"
 #include "web/page.h"
 
-#include <string.h>
+#include <stdio.h>
 
 #define PER_PAGE 30
 #define PAGES_MAX 1000000

@@ -52,12 +52,26 @@ static bool is_instant(int64_t at) {
     return at >= 0 && at <= LAST_SECOND;
 }
 
-static void add_utc(struct strbuf *b, int64_t at, const char *format) {
-    char text[40];
+static void two_digits(char *p, int n) {
+    p[0] = (char)('0' + n / 10);
+    p[1] = (char)('0' + n % 10);
+}
+
+/* "2026-11-16T03:15:07" in UTC, cut to n characters, with this between day and hour. */
+static void add_utc(struct strbuf *b, int64_t at, size_t n, char between) {
+    char text[] = "0000-00-00T00:00:00";
     struct tm tm;
     time_t t = (time_t)at;
     gmtime_r(&t, &tm);
-    strbuf_add(b, text, strftime(text, sizeof text, format, &tm));
+    two_digits(text, (tm.tm_year + 1900) / 100);
+    two_digits(text + 2, (tm.tm_year + 1900) % 100);
+    two_digits(text + 5, tm.tm_mon + 1);
+    two_digits(text + 8, tm.tm_mday);
+    text[10] = between;
+    two_digits(text + 11, tm.tm_hour);
+    two_digits(text + 14, tm.tm_min);
+    two_digits(text + 17, tm.tm_sec);
+    strbuf_add(b, text, n);
 }
 
 void page_ago(struct strbuf *b, int64_t at, int64_t now) {
@@ -89,14 +103,16 @@ void page_time(struct strbuf *b, int64_t at, int64_t now) {
         return;
     }
     strbuf_adds(b, "<time datetime=\"");
-    add_utc(b, at, "%Y-%m-%dT%H:%M:%SZ");
-    strbuf_adds(b, "\" title=\"");
-    add_utc(b, at, "%Y-%m-%d %H:%M:%S UTC");
-    strbuf_adds(b, "\">");
-    if (at > now + AHEAD_S)
-        add_utc(b, at, "on %Y-%m-%d");
-    else
+    add_utc(b, at, 19, 'T');
+    strbuf_adds(b, "Z\" title=\"");
+    add_utc(b, at, 19, ' ');
+    strbuf_adds(b, " UTC\">");
+    if (at > now + AHEAD_S) {
+        strbuf_adds(b, "on ");
+        add_utc(b, at, 10, ' ');
+    } else {
         page_ago(b, at, now);
+    }
     strbuf_adds(b, "</time>");
 }
 
