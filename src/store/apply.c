@@ -145,6 +145,11 @@ static enum verdict settle_segment(struct apply *a) {
                   DB_VALS(DBI(b->segment_id), DBI(counts[0] + counts[1])), NULL, NULL, a->e);
 }
 
+/* The mirror's own segments bring history, not news. */
+static enum verdict note_news(struct apply *a) {
+    return a->b->purpose == PURPOSE_MIRROR ? V_OK : apply_note_changes(a);
+}
+
 static enum verdict run_steps(struct apply *a, apply_step *const *steps, size_t n) {
     enum verdict v = V_OK;
     for (size_t i = 0; i < n && v == V_OK; i++) {
@@ -188,7 +193,7 @@ void apply_tell_items(struct apply *a) {
 enum verdict store_apply(struct store *s, struct batch *b, struct apply_stats *ret, struct err *e) {
     static apply_step *const steps[] = {
         pass_fence,  apply_compare,    apply_find_stories, apply_write_items,
-        apply_adopt, apply_exceptions, settle_segment,
+        apply_adopt, apply_exceptions, settle_segment,     note_news,
     };
     struct apply a = {.s = s, .b = b, .stats = ret, .e = e};
     enum verdict v = apply_in_transaction(&a, steps, ARRAY_LEN(steps));

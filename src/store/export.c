@@ -54,22 +54,24 @@ bool store_parts_are_list(struct str text) {
     return list;
 }
 
-/* The ids of [1,2] or {1,2}; a number that is too long wraps, and the hash will tell. */
-static void read_parts(struct arena *a, struct str text, struct item *it) {
+/* A number that is too long wraps, and the hash will tell. */
+const int64_t *store_ids_of_text(struct arena *a, struct str text, size_t *ret_n) {
+    *ret_n = 0;
     if (!text.p)
-        return;
-    int64_t *parts = arena_alloc(a, (text.n / 2 + 1) * sizeof *parts);
+        return NULL;
+    int64_t *ids = arena_alloc(a, (text.n / 2 + 1) * sizeof *ids);
     size_t n = 0;
     for (size_t i = 0; i < text.n; i++) {
-        bool digit = is_digit(text.p[i]);
-        if (digit && (i == 0 || !is_digit(text.p[i - 1])))
-            parts[n++] = 0;
-        if (digit)
-            parts[n - 1] = (int64_t)((uint64_t)parts[n - 1] * 10 + (uint64_t)(text.p[i] - '0'));
+        if (!is_digit(text.p[i]))
+            continue;
+        uint64_t id = 0;
+        for (; i < text.n && is_digit(text.p[i]); i++)
+            id = id * 10 + (uint64_t)(text.p[i] - '0');
+        ids[n++] = (int64_t)id;
     }
-    arena_trim(a, parts, n * sizeof *parts);
-    it->parts = n ? parts : NULL;
-    it->n_parts = n;
+    arena_trim(a, ids, n * sizeof *ids);
+    *ret_n = n;
+    return n ? ids : NULL;
 }
 
 static struct item *next_item(struct item_page *p) {
@@ -96,7 +98,7 @@ void store_item_of_row(struct arena *a, const struct db_row *row, struct item *i
         .title = arena_str(a, db_row_text(row, 11)),
         .descendants = db_row_int(row, 13),
     };
-    read_parts(a, db_row_text(row, 12), it);
+    it->parts = store_ids_of_text(a, db_row_text(row, 12), &it->n_parts);
 }
 
 static enum verdict read_item(void *ctx, const struct db_row *row) {

@@ -25,6 +25,9 @@ MUST_CHECK enum verdict store_end(struct store *s, enum verdict v, struct err *e
 /* [1,2] for SQLite, {1,2} for PostgreSQL; in the scratch arena. */
 struct str store_ids_text(struct store *s, const int64_t *ids, size_t n);
 
+/* The ids of 1,2 or [1,2] or {1,2}, in the arena; NULL when there are none. */
+const int64_t *store_ids_of_text(struct arena *a, struct str text, size_t *ret_n);
+
 /* A copy in the scratch arena that both databases take as text: an error's words may be cut in the
  * middle of a character, or be no text at all. */
 struct str store_clean_text(struct store *s, struct str text);
@@ -32,6 +35,11 @@ struct str store_clean_text(struct store *s, struct str text);
 /* Reads the first 14 columns of a row into *ret, in the order of export_items; no kids, and nothing
  * derived. Texts are copied into the arena. */
 void store_item_of_row(struct arena *a, const struct db_row *row, struct item *ret);
+/* Notes in the caller's transaction, as its last statements, what changed: ids and names, absent
+ * where the other one is meant. n 0 is fine. */
+MUST_CHECK enum verdict store_note_changes(struct store *s, const int64_t *ids,
+                                           const struct str *names, size_t n, struct err *e);
+
 /* Is a `parts` column what we write there? NULL is. */
 bool store_parts_are_list(struct str text);
 

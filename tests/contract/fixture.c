@@ -154,7 +154,8 @@ const char *dump(struct fix *f) {
                                          "users",
                                          "user_work",
                                          "lists",
-                                         "update_ages"};
+                                         "update_ages",
+                                         "recent_changes"};
     CLEANUP(strbuf_release) struct strbuf all;
     strbuf_init(&all, (size_t)64 << 20);
     for (size_t i = 0; i < ARRAY_LEN(tables); i++)

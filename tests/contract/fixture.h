@@ -123,5 +123,9 @@ int live_queue_tests(void);
 int live_state_tests(void);
 int live_plan_tests(void);
 int people_tests(void);
+int read_item_tests(void);
+int read_list_tests(void);
+int read_recent_tests(void);
+int read_thread_tests(void);
 
 #endif

@@ -411,6 +411,61 @@ WHERE next_retry_at <= (SELECT tain_now_ms()) ORDER BY next_retry_at, name LIMIT
 -- name: list_touch
 UPDATE lists SET seen_at = $2 WHERE name = $1;
 
+-- What pages and APIs read -------------------------------------------------------------------
+
+-- Items come with the columns of read_newest, in its order.
+
+-- name: read_newest
+SELECT id, deleted, type, by, time, text, dead, parent, poll, url, score, title, parts, descendants,
+       url_key, domain, story_id, first_seen_at, last_fetched_at, last_changed_at
+FROM items WHERE id < $1 AND type IN ('story', 'job', 'poll') AND NOT dead AND NOT deleted
+ORDER BY id DESC LIMIT $2;
+
+-- name: read_discussions
+SELECT id, deleted, type, by, time, text, dead, parent, poll, url, score, title, parts, descendants,
+       url_key, domain, story_id, first_seen_at, last_fetched_at, last_changed_at
+FROM items WHERE url_key = $1 ORDER BY COALESCE(score, 0) DESC, id DESC LIMIT $2;
+
+-- name: read_maxitem
+SELECT COALESCE(MAX(id), 0) FROM items;
+
+-- name: read_list
+SELECT ids, seen_at FROM lists WHERE name = $1;
+
+-- name: read_candidates
+-- What a list could be made of, among the newest $1 items.
+SELECT t.id, t.type, t.time, t.score, t.title FROM (
+    SELECT id, type, time, score, title, dead, deleted FROM items ORDER BY id DESC LIMIT $1) AS t
+WHERE t.type IN ('story', 'job', 'poll') AND NOT t.dead AND NOT t.deleted;
+
+-- name: read_user
+SELECT id, created, karma, about, submitted, gone, last_fetched_at, content_hash
+FROM users WHERE id = $1;
+
+-- name: read_revisions
+SELECT item_id, deleted, type, by, time, text, dead, parent, poll, url, score, title, parts,
+       descendants, fetched_at, replaced_at, content_hash
+FROM item_revisions WHERE item_id = $1 ORDER BY revision_id DESC LIMIT $2;
+
+-- name: recent_mark
+SELECT COALESCE(MAX(change_id), 0) FROM recent_changes;
+
+-- name: recent_items
+-- Each once, by its newest change, out of the newest $2 changes.
+SELECT t.item_id, MAX(t.change_id) FROM (
+    SELECT item_id, change_id FROM recent_changes WHERE item_id IS NOT NULL
+    ORDER BY change_id DESC LIMIT $2) AS t
+GROUP BY t.item_id ORDER BY 2 DESC LIMIT $1;
+
+-- name: recent_names
+SELECT t.name, MAX(t.change_id) FROM (
+    SELECT name, change_id FROM recent_changes WHERE name IS NOT NULL
+    ORDER BY change_id DESC LIMIT $2) AS t
+GROUP BY t.name ORDER BY 2 DESC LIMIT $1;
+
+-- name: recent_prune
+DELETE FROM recent_changes WHERE change_id <= $1;
+
 -- Rate limit shared by every process on this database -------------------------------------------
 
 -- name: provider_ensure

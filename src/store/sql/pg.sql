@@ -276,6 +276,58 @@ ON CONFLICT (name) DO NOTHING;
 -- name: list_update
 UPDATE lists SET ids = $2::bigint[], seen_at = $3, changed_at = $3 WHERE name = $1;
 
+-- What pages and APIs read -------------------------------------------------------------------
+
+-- name: read_item
+-- The kids last, in the order they are shown.
+SELECT id, deleted, type, by, time, text, dead, parent, poll, url, score, title, parts, descendants,
+       url_key, domain, story_id, first_seen_at, last_fetched_at, last_changed_at,
+       CASE WHEN kids_hash <> 0 THEN
+           ARRAY (SELECT k.kid FROM kids k WHERE k.item = $1 ORDER BY k.display_order) END
+FROM items WHERE id = $1;
+
+-- name: read_items
+-- OFFSET 0 keeps each one a lookup, however many are asked for.
+SELECT i.id, i.deleted, i.type, i.by, i.time, i.text, i.dead, i.parent, i.poll, i.url, i.score,
+       i.title, i.parts, i.descendants, i.url_key, i.domain, i.story_id, i.first_seen_at,
+       i.last_fetched_at, i.last_changed_at,
+       CASE WHEN i.kids_hash <> 0 THEN
+           ARRAY (SELECT k.kid FROM kids k WHERE k.item = i.id ORDER BY k.display_order) END
+FROM unnest($1::bigint[]) WITH ORDINALITY AS u (id, place)
+CROSS JOIN LATERAL (SELECT * FROM items WHERE items.id = u.id OFFSET 0) AS i
+ORDER BY u.place;
+
+-- name: read_thread
+-- Who names whom below $1, level by level. UNION: no pair comes twice, so that a loop ends. OFFSET
+-- 0 keeps the lookups lookups, whatever the planner thinks of the number of pairs.
+WITH RECURSIVE pairs (item, kid, place) AS (
+    SELECT item, kid, display_order FROM kids WHERE item = $1
+    UNION
+    SELECT k.item, k.kid, k.display_order FROM pairs p CROSS JOIN LATERAL (
+        SELECT item, kid, display_order FROM kids WHERE kids.item = p.kid OFFSET 0) AS k
+)
+SELECT i.id, i.deleted, i.type, i.by, i.time, i.text, i.dead, i.parent, i.poll, i.url, i.score,
+       i.title, i.parts, i.descendants, i.url_key, i.domain, i.story_id, i.first_seen_at,
+       i.last_fetched_at, i.last_changed_at,
+       p.item, p.kid, p.place
+FROM pairs p LEFT JOIN LATERAL (SELECT * FROM items WHERE items.id = p.kid OFFSET 0) AS i ON true
+LIMIT $2;
+
+-- name: have_revisions
+SELECT u.id FROM unnest($1::bigint[]) AS u (id)
+WHERE EXISTS (SELECT 1 FROM item_revisions r WHERE r.item_id = u.id);
+
+-- name: recent_lock
+-- Whoever numbers changes holds this until its commit is there for all to see. So the numbers are
+-- given in the order of the commits, which those of a sequence are not.
+SELECT pg_advisory_xact_lock(7496943, hashtext(current_schema()));
+
+-- name: recent_note
+INSERT INTO recent_changes (change_id, item_id, name, at)
+SELECT (SELECT COALESCE(MAX(change_id), 0) FROM recent_changes) + u.place, u.item_id, u.name,
+       tain_now_ms()
+FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS u (item_id, name, place);
+
 -- name: status_items
 -- Exact while small, the planner's estimate beyond: a count of 50 million rows takes minutes.
 SELECT CASE WHEN c.reltuples > 2000000 THEN c.reltuples::bigint

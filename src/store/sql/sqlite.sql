@@ -222,6 +222,50 @@ INSERT INTO lists (name, ids, seen_at, changed_at) VALUES ($1, $2, $3, $3);
 -- name: list_update
 UPDATE lists SET ids = $2, seen_at = $3, changed_at = $3 WHERE name = $1;
 
+-- What pages and APIs read -------------------------------------------------------------------
+
+-- name: read_item
+-- The kids last, in the order they are shown.
+SELECT id, deleted, type, by, time, text, dead, parent, poll, url, score, title, parts, descendants,
+       url_key, domain, story_id, first_seen_at, last_fetched_at, last_changed_at,
+       CASE WHEN kids_hash <> 0 THEN
+           (SELECT group_concat(kid)
+            FROM (SELECT kid FROM kids WHERE item = $1 ORDER BY display_order)) END
+FROM items WHERE id = $1;
+
+-- name: read_items
+SELECT id, deleted, type, by, time, text, dead, parent, poll, url, score, title, parts, descendants,
+       url_key, domain, story_id, first_seen_at, last_fetched_at, last_changed_at,
+       CASE WHEN kids_hash <> 0 THEN
+           (SELECT group_concat(kid)
+            FROM (SELECT kid FROM kids WHERE item = $1 ORDER BY display_order)) END
+FROM items WHERE id = $1;
+
+-- name: read_thread
+-- Who names whom below $1, level by level. UNION: no pair comes twice, so that a loop ends.
+WITH RECURSIVE pairs (item, kid, place) AS (
+    SELECT item, kid, display_order FROM kids WHERE item = $1
+    UNION
+    SELECT k.item, k.kid, k.display_order FROM pairs p CROSS JOIN kids k ON k.item = p.kid
+)
+SELECT i.id, i.deleted, i.type, i.by, i.time, i.text, i.dead, i.parent, i.poll, i.url, i.score,
+       i.title, i.parts, i.descendants, i.url_key, i.domain, i.story_id, i.first_seen_at,
+       i.last_fetched_at, i.last_changed_at,
+       p.item, p.kid, p.place
+FROM pairs p LEFT JOIN items i ON i.id = p.kid LIMIT $2;
+
+-- name: have_revisions
+SELECT $1 WHERE EXISTS (SELECT 1 FROM item_revisions WHERE item_id = $1);
+
+-- name: recent_lock
+-- BEGIN IMMEDIATE is the lock.
+SELECT 1;
+
+-- name: recent_note
+-- An INTEGER PRIMARY KEY that is not given is the largest one plus 1, and the largest is never
+-- pruned.
+INSERT INTO recent_changes (item_id, name, at) VALUES ($1, $2, tain_now_ms());
+
 -- name: status_items
 SELECT COUNT(*) FROM items;
 

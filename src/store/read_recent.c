@@ -1,0 +1,87 @@
+/* What changed lately. A change is numbered under a lock that its writer holds until it is
+ * committed: the next writer sees it and counts on from it. So the largest number that can be seen
+ * rises with every change that becomes visible, and is the mark. Readers take no lock. */
+#include "store/read_int.h"
+
+/* So many changes stay; what is older goes in lumps, from the low end of the key. */
+#define KEEP_CHANGES 20000
+#define PRUNE_STEP 1000
+
+/* An item that is talked about changes many times: so many changes are looked at for each one that
+ * is asked for. */
+#define CHANGES_EACH 8
+
+static enum verdict prune(struct store *s, size_t added, struct err *e) {
+    int64_t mark;
+    enum verdict v = store_recent_mark(s, &mark, e);
+    if (v != V_OK || mark / PRUNE_STEP == (mark - (int64_t)added) / PRUNE_STEP)
+        return v;
+    return db_run(s->db, SQL_RECENT_PRUNE, DB_VALS(DBI(mark - KEEP_CHANGES)), NULL, NULL, e);
+}
+
+enum verdict store_note_changes(struct store *s, const int64_t *ids, const struct str *names,
+                                size_t n, struct err *e) {
+    if (n == 0)
+        return V_OK;
+    enum verdict v = db_run(s->db, SQL_RECENT_LOCK, DB_NO_VALS, NULL, NULL, e);
+    const struct db_col cols[] = {DB_INTS(ids), DB_TEXTS(names)};
+    if (v == V_OK)
+        v = db_each(s->db, SQL_RECENT_NOTE, cols, 2, n, NULL, NULL, e);
+    return v == V_OK ? prune(s, n, e) : v;
+}
+
+enum verdict store_recent_mark(struct store *s, int64_t *ret, struct err *e) {
+    return db_run_int(s->db, SQL_RECENT_MARK, DB_NO_VALS, ret, e);
+}
+
+struct recent_reading {
+    struct arena *a;
+    int64_t *ids;
+    struct str *names;
+    size_t n_ids, n_names;
+};
+
+static enum verdict read_id(void *ctx, const struct db_row *row) {
+    struct recent_reading *r = ctx;
+    r->ids[r->n_ids++] = db_row_int(row, 0);
+    return V_OK;
+}
+
+static enum verdict read_name(void *ctx, const struct db_row *row) {
+    struct recent_reading *r = ctx;
+    r->names[r->n_names++] = arena_str(r->a, db_row_text(row, 0));
+    return V_OK;
+}
+
+static enum verdict read_all(struct store *s, size_t max_items, size_t max_names,
+                             struct recent_reading *r, int64_t *ret_mark, struct err *e) {
+    int64_t items = (int64_t)max_items, names = (int64_t)max_names;
+    enum verdict v = store_recent_mark(s, ret_mark, e);
+    if (v == V_OK)
+        v = db_run(s->db, SQL_RECENT_ITEMS, DB_VALS(DBI(items), DBI(items * CHANGES_EACH)), read_id,
+                   r, e);
+    if (v == V_OK)
+        v = db_run(s->db, SQL_RECENT_NAMES, DB_VALS(DBI(names), DBI(names * CHANGES_EACH)),
+                   read_name, r, e);
+    return v;
+}
+
+static size_t at_most(size_t n) {
+    return n < KEEP_CHANGES + PRUNE_STEP ? n : KEEP_CHANGES + PRUNE_STEP;
+}
+
+enum verdict store_read_recent(struct store *s, struct arena *a, size_t max_items, size_t max_names,
+                               struct recent *ret, int64_t *ret_mark, struct err *e) {
+    max_items = at_most(max_items);
+    max_names = at_most(max_names);
+    struct recent_reading r = {.a = a};
+    r.ids = arena_alloc(a, (max_items + 1) * sizeof *r.ids);
+    r.names = arena_alloc(a, (max_names + 1) * sizeof *r.names);
+    enum verdict v = db_begin_read(s->db, e);
+    if (v != V_OK)
+        return v;
+    v = store_end(s, read_all(s, max_items, max_names, &r, ret_mark, e), e);
+    if (v == V_OK)
+        *ret = (struct recent){r.ids, r.n_ids, r.names, r.n_names};
+    return v;
+}
