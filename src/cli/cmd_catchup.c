@@ -128,6 +128,8 @@ static void summarize(const struct settings *s, const struct catchup_result *r,
     };
     if (s->json)
         progress_summary_json(stdout, &summary);
+    else if (s->log_format == LOG_JSON)
+        progress_summary_log(&summary);
     else
         progress_summary(stderr, &summary);
 }
@@ -177,7 +179,8 @@ static int run(const struct settings *s, struct store *store, struct stop_token 
         complain(s, "stopped before it began");
         return exit_code_of(CATCHUP_STOPPED);
     }
-    if (result.end == CATCHUP_NOTHING && s->start_id > result.maxitem && !s->json)
+    bool talks = !s->json && s->log_format != LOG_JSON;
+    if (result.end == CATCHUP_NOTHING && s->start_id > result.maxitem && talks)
         fprintf(stderr, "catchup: nothing to do, --start-id %lld lies above the newest item %lld\n",
                 (long long)s->start_id, (long long)result.maxitem);
     else

@@ -1,6 +1,7 @@
 """Metrics and health of a running command, as Prometheus and a load balancer see them."""
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -263,9 +264,20 @@ class TestBind(OnSqlite, Watched):
                 self.assertEqual(result.code, EXIT_FAILED, result)
                 self.assertIn(f'cannot listen on {address}', result.err)
                 self.assertIn('TAIN_METRICS_BIND' if env else '--metrics-bind', result.err)
-        result = self.run_tain('catchup', '--metrics-bind', 'nowhere.invalid:1', '--db',
-                               self.archive().uri)
-        self.assertEqual(result.code, EXIT_USAGE, result)
+                result = self.run_tain(command, '--db', self.archive().uri, '--upstream', demo.url,
+                                       '--log-format', 'json', *flags, env=env)
+                self.assertEqual(result.code, EXIT_FAILED, result)
+                last = [json.loads(line) for line in result.err.splitlines()][-1]
+                self.assertEqual((last['level'], last['command']), ('error', command))
+                self.assertIn(f'cannot listen on {address}', last['error'])
+
+    def test_what_is_no_address_is_wrong_before_anything_is_opened(self):
+        archive = self.archive()
+        for bad in ('nowhere.invalid:1', '*:1', ':1', '127.0.0.1', '127.0.0.1:65536', '::1:1'):
+            result = self.run_tain('catchup', '--metrics-bind', bad, '--db', archive.uri)
+            self.assertEqual(result.code, EXIT_USAGE, result)
+            self.assertIn('--metrics-bind', result.err)
+        self.assertFalse(os.path.exists(archive.path))
 
     def test_the_default_address_may_be_taken(self):
         try:
