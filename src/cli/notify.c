@@ -96,9 +96,13 @@ static void updater_status(struct strbuf *out, const struct updater_view *v) {
         strbuf_adds(out, v->db_down_ms ? "standby" : "standby: another updater is active");
         return;
     }
-    strbuf_addf(out, "active: frontier %s, %s behind; stream %s; %s queued; %d of %d workers",
-                format_count(frontier, metric_get(&m_frontier_waiting, 0)),
-                format_count(lag, metric_get(&m_frontier_lag, 0)), v->connected ? "up" : "down",
+    strbuf_addf(out, "active: frontier %s, ",
+                format_count(frontier, metric_get(&m_frontier_waiting, 0)));
+    if (metric_known(&m_frontier_lag, 0))
+        strbuf_addf(out, "%s behind", format_count(lag, metric_get(&m_frontier_lag, 0)));
+    else
+        strbuf_adds(out, "the upstream was not heard of yet");
+    strbuf_addf(out, "; stream %s; %s queued; %d of %d workers", v->connected ? "up" : "down",
                 format_count(queued, metric_get(&m_queue_depth, 0)), v->workers_alive, v->workers);
 }
 

@@ -156,6 +156,12 @@ static void how_an_updater_comes_up(void **state) {
 
     clock_advance(&clk, 2000);
     metric_set(&m_frontier_waiting, 0, 40123456);
+    metric_set(&m_frontier_lag, 0, METRIC_NONE);
+    v = (struct updater_view){.role = UPDATER_ACTIVE, .workers_alive = 8, .workers = 8};
+    notify_updater(&n, &v);
+    assert_string_equal(heard(), "STATUS=active: frontier 40,123,456, the upstream was not heard "
+                                 "of yet; stream down; 0 queued; 8 of 8 workers|");
+    clock_advance(&clk, 2000);
     metric_set(&m_frontier_lag, 0, 1012);
     metric_set(&m_queue_depth, 0, 3);
     v = (struct updater_view){
