@@ -58,7 +58,9 @@ static void show(void *arg, const struct catchup_view *v) {
     if (signal_received())
         notify_stopping(d->notify, "stopping: writing down what is left");
     else
-        notify_catchup(d->notify, &now);
+        notify_catchup(d->notify, &now, v->silence_ms);
+    if (v->finishing)
+        notify_patience(d->notify);
 }
 
 static void show_waiting(void *arg, int64_t db_down_ms) {

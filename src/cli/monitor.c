@@ -65,8 +65,9 @@ void monitor_stop(struct monitor *m) {
 }
 
 void monitor_catchup(struct monitor *m, const struct catchup_view *v) {
-    vitals_post(&m->vitals,
-                &(struct vitals_report){.db_down_ms = v->db_down_ms, .illness = v->illness});
+    vitals_post(&m->vitals, &(struct vitals_report){.db_down_ms = v->db_down_ms,
+                                                    .illness = v->illness,
+                                                    .leave_ms = v->finishing ? 3600000 : 0});
 }
 
 void monitor_updater(struct monitor *m, const struct updater_view *v) {
