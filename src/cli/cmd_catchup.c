@@ -208,9 +208,9 @@ int cmd_catchup(struct settings *s) {
         code = monitor_start(&monitor, s);
     if (code == 0)
         code = run(s, store, &stop, &monitor, &notify);
-    notify_end(&notify, code);
     monitor_stop(&monitor);
     store_close(store);
+    notify_end(&notify, code); /* from here on systemd counts the seconds */
     stop_release(&stop);
     return code;
 }
