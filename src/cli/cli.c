@@ -2,6 +2,7 @@
 
 #include "base/fault.h"
 #include "base/rng.h"
+#include "cli/archive.h"
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/standard.h"
@@ -115,7 +116,11 @@ static int load_and_run(const struct command *c, int argc, char **argv, FILE *ou
     struct err e;
     bool help = false;
     if (settings_load(&s, c->id, c->name, &from, &help, &e) != V_OK) {
-        fprintf(complaints, "tain %s: %s\nTry 'tain %s --help'.\n", c->name, e.msg, c->name);
+        log_setup(LOG_ERROR, (enum log_format)s.log_format);
+        if (s.log_format == LOG_JSON)
+            complain(&s, e.msg);
+        else
+            fprintf(complaints, "tain %s: %s\nTry 'tain %s --help'.\n", c->name, e.msg, c->name);
         return EXIT_USAGE;
     }
     if (help) {

@@ -58,7 +58,9 @@ static void show(void *arg, const struct catchup_view *v) {
     if (signal_received())
         notify_stopping(d->notify, "stopping: writing down what is left");
     else
-        notify_catchup(d->notify, &now);
+        notify_catchup(d->notify, &now, v->silence_ms);
+    if (v->finishing)
+        notify_patience(d->notify);
 }
 
 static void show_waiting(void *arg, int64_t db_down_ms) {
@@ -128,6 +130,8 @@ static void summarize(const struct settings *s, const struct catchup_result *r,
     };
     if (s->json)
         progress_summary_json(stdout, &summary);
+    else if (s->log_format == LOG_JSON)
+        progress_summary_log(&summary);
     else
         progress_summary(stderr, &summary);
 }
@@ -177,7 +181,8 @@ static int run(const struct settings *s, struct store *store, struct stop_token 
         complain(s, "stopped before it began");
         return exit_code_of(CATCHUP_STOPPED);
     }
-    if (result.end == CATCHUP_NOTHING && s->start_id > result.maxitem && !s->json)
+    bool talks = !s->json && s->log_format != LOG_JSON;
+    if (result.end == CATCHUP_NOTHING && s->start_id > result.maxitem && talks)
         fprintf(stderr, "catchup: nothing to do, --start-id %lld lies above the newest item %lld\n",
                 (long long)s->start_id, (long long)result.maxitem);
     else
@@ -203,9 +208,9 @@ int cmd_catchup(struct settings *s) {
         code = monitor_start(&monitor, s);
     if (code == 0)
         code = run(s, store, &stop, &monitor, &notify);
-    notify_end(&notify, code);
     monitor_stop(&monitor);
     store_close(store);
+    notify_end(&notify, code); /* from here on systemd counts the seconds */
     stop_release(&stop);
     return code;
 }

@@ -164,7 +164,7 @@ int cmd_status(struct settings *s) {
     enum verdict v = collect(store, r, &e);
     store_close(store);
     if (v != V_OK)
-        fprintf(stderr, "tain status: %s\n", e.msg);
+        complain(s, e.msg);
     else if (s->json)
         print_json(r);
     else

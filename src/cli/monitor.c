@@ -1,6 +1,7 @@
 #include "cli/monitor.h"
 
 #include "base/log.h"
+#include "cli/archive.h"
 #include "cli/cli.h"
 #include "mirror/metrics.h"
 
@@ -24,15 +25,16 @@ static bool is_off(const char *bind) {
     return !bind || !*bind || strcmp(bind, "none") == 0;
 }
 
-static int complain(const struct settings *s, enum verdict v, const struct err *e) {
+static int do_without(const struct settings *s, enum verdict v, const struct err *e) {
     if (settings_origin(s, "metrics-bind") == ORIGIN_DEFAULT) {
         log_warn("no metrics and no health checks; give --metrics-bind another address, or none",
                  LE(e));
         return 0;
     }
-    char label[200];
+    char label[200], text[sizeof label + sizeof e->msg + 2];
     settings_label(s, "metrics-bind", label, sizeof label);
-    fprintf(stderr, "tain %s: %s: %s\n", s->command_name, label, e->msg);
+    snprintf(text, sizeof text, "%s: %s", label, e->msg);
+    complain(s, text);
     return v == V_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
@@ -49,7 +51,7 @@ int monitor_start(struct monitor *m, const struct settings *s) {
             .bind = s->metrics_bind, .families = m->families, .n = m->n, .vitals = &m->vitals},
         &m->http, &e);
     if (v != V_OK)
-        return complain(s, v, &e);
+        return do_without(s, v, &e);
     bool asked = settings_origin(s, "metrics-bind") != ORIGIN_DEFAULT;
     LOG_AT(asked || updater ? LOG_INFO : LOG_DEBUG, "metrics", LS("bind", s->metrics_bind),
            LI("port", metrics_http_port(m->http)));
@@ -63,8 +65,9 @@ void monitor_stop(struct monitor *m) {
 }
 
 void monitor_catchup(struct monitor *m, const struct catchup_view *v) {
-    vitals_post(&m->vitals,
-                &(struct vitals_report){.db_down_ms = v->db_down_ms, .illness = v->illness});
+    vitals_post(&m->vitals, &(struct vitals_report){.db_down_ms = v->db_down_ms,
+                                                    .illness = v->illness,
+                                                    .leave_ms = v->finishing ? 3600000 : 0});
 }
 
 void monitor_updater(struct monitor *m, const struct updater_view *v) {

@@ -68,6 +68,13 @@ void notify_alive(struct notify *n, int64_t silence_ms) {
     n->send("WATCHDOG=1");
 }
 
+void notify_patience(struct notify *n) {
+    if (!n->send || !n->watchdog_ms || !n->ready || n->patience || n->stopping)
+        return;
+    n->patience = true;
+    n->send("WATCHDOG_USEC=3600000000");
+}
+
 void notify_stopping(struct notify *n, const char *text) {
     if (!n->send || (n->stopping && strcmp(text, n->status) == 0))
         return;
@@ -80,14 +87,18 @@ static void add_for(struct strbuf *out, const char *what, int64_t ms) {
     strbuf_addf(out, "; %s for %s", what, format_duration(duration, ms));
 }
 
+static void add_stuck(struct strbuf *out, const struct notify *n, int64_t silence_ms) {
+    if (n->watchdog_ms && silence_ms > n->watchdog_ms / 2)
+        add_for(out, "a thread has not moved", silence_ms);
+}
+
 /* Only with what is wrong does the line grow. */
 static void add_troubles(struct strbuf *out, const struct notify *n, const struct updater_view *v) {
     if (v->db_down_ms > DB_SLOW_MS)
         add_for(out, "the database does not answer", v->db_down_ms);
     if (v->illness)
         strbuf_addf(out, "; the upstream is ill: %s", v->illness);
-    if (n->watchdog_ms && v->silence_ms > n->watchdog_ms / 2)
-        add_for(out, "a thread has not moved", v->silence_ms);
+    add_stuck(out, n, v->silence_ms);
 }
 
 static void updater_status(struct strbuf *out, const struct updater_view *v) {
@@ -96,9 +107,13 @@ static void updater_status(struct strbuf *out, const struct updater_view *v) {
         strbuf_adds(out, v->db_down_ms ? "standby" : "standby: another updater is active");
         return;
     }
-    strbuf_addf(out, "active: frontier %s, %s behind; stream %s; %s queued; %d of %d workers",
-                format_count(frontier, metric_get(&m_frontier_waiting, 0)),
-                format_count(lag, metric_get(&m_frontier_lag, 0)), v->connected ? "up" : "down",
+    strbuf_addf(out, "active: frontier %s, ",
+                format_count(frontier, metric_get(&m_frontier_waiting, 0)));
+    if (metric_known(&m_frontier_lag, 0))
+        strbuf_addf(out, "%s behind", format_count(lag, metric_get(&m_frontier_lag, 0)));
+    else
+        strbuf_adds(out, "the upstream was not heard of yet");
+    strbuf_addf(out, "; stream %s; %s queued; %d of %d workers", v->connected ? "up" : "down",
                 format_count(queued, metric_get(&m_queue_depth, 0)), v->workers_alive, v->workers);
 }
 
@@ -119,7 +134,7 @@ void notify_updater(struct notify *n, const struct updater_view *v) {
     notify_alive(n, v->silence_ms);
 }
 
-void notify_catchup(struct notify *n, const struct progress_view *v) {
+void notify_catchup(struct notify *n, const struct progress_view *v, int64_t silence_ms) {
     if (!n->send)
         return;
     CLEANUP(strbuf_release) struct strbuf text;
@@ -134,6 +149,8 @@ void notify_catchup(struct notify *n, const struct progress_view *v) {
         strbuf_addf(&text, "; dead letters: %lld", (long long)v->dead_letters);
     if (v->paused)
         strbuf_addf(&text, "; paused: %s", v->pause_reason ? v->pause_reason : "yes");
+    add_stuck(&text, n, silence_ms);
     notify_ready(n);
     notify_status(n, text.p);
+    notify_alive(n, silence_ms);
 }

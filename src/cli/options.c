@@ -208,6 +208,24 @@ static enum verdict apply_all(struct settings *s, const struct flags *f,
     return v;
 }
 
+/* Who reads the complaint about wrong settings, as far as these say: the last such flag, else the
+ * environment, else what had been read before the trouble. */
+static void guess_log_format(struct settings *s, const struct option_source *from) {
+    const struct option_def *d = option_find("log-format");
+    struct err ignored;
+    const char *text = NULL;
+    for (int i = 0; i < from->argc; i++) {
+        if (str_starts(str_of(from->argv[i]), "--log-format="))
+            text = strchr(from->argv[i], '=') + 1;
+        else if (strcmp(from->argv[i], "--log-format") == 0 && i + 1 < from->argc)
+            text = from->argv[i + 1];
+    }
+    enum verdict v = text ? option_set(s, d, text, ORIGIN_FLAG, d->name, &ignored)
+                          : apply_env(s, d, from->env, &ignored);
+    if (v != V_OK)
+        s->log_format = 0;
+}
+
 /* Addresses are put together as root + "/item/1.json". */
 static void strip_slashes(char *url) {
     size_t n = strlen(url);
@@ -223,11 +241,13 @@ enum verdict settings_load(struct settings *s, enum command_id command, const ch
     if (v == V_OK && !f.help)
         v = apply_all(s, &f, from, e);
     free(f.items);
-    if (v != V_OK)
-        return v;
-    *ret_help = f.help;
-    if (f.help)
-        return V_OK;
-    strip_slashes(s->upstream);
-    return settings_check(s, e);
+    if (v == V_OK && !f.help) {
+        strip_slashes(s->upstream);
+        v = settings_check(s, e);
+    }
+    if (v == V_OK)
+        *ret_help = f.help;
+    else
+        guess_log_format(s, from);
+    return v;
 }

@@ -80,5 +80,7 @@ struct summary {
 void progress_summary(FILE *out, const struct summary *s);
 /* The same as one JSON object on one line. */
 void progress_summary_json(FILE *out, const struct summary *s);
+/* The same as a line of the log: an error when there is a reason why it stopped. */
+void progress_summary_log(const struct summary *s);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -64,16 +65,24 @@ bool shape_http_root(const char *text) {
     return port_is_sound(host);
 }
 
+/* An address that can be listened on is known to be one before anything is opened. */
 bool shape_bind(const char *text) {
     const char *colon = strrchr(text, ':');
-    if (!colon || colon == text)
+    char host[INET6_ADDRSTRLEN];
+    struct in6_addr address;
+    size_t n = colon ? (size_t)(colon - text) : sizeof host;
+    if (n == 0 || n >= sizeof host + 2)
         return false;
-    size_t host = (size_t)(colon - text);
-    bool bracketed = text[0] == '[' && host > 2 && text[host - 1] == ']';
-    if (!bracketed && memchr(text, ':', host))
+    bool bracketed = text[0] == '[' && n > 2 && text[n - 1] == ']';
+    if (n - (bracketed ? 2 : 0) >= sizeof host)
+        return false;
+    snprintf(host, sizeof host, "%.*s", (int)(bracketed ? n - 2 : n), text + bracketed);
+    if (bracketed ? inet_pton(AF_INET6, host, &address) != 1
+                  : inet_pton(AF_INET, host, &address) != 1 && strcmp(host, "localhost") != 0)
         return false;
     int64_t port;
-    return str_to_i64(str_of(colon + 1), &port) && port >= 0 && port <= 65535;
+    bool digits = colon[1] != '\0' && colon[1 + strspn(colon + 1, "0123456789")] == '\0';
+    return digits && str_to_i64(str_of(colon + 1), &port) && port <= 65535;
 }
 
 bool shape_bind_or_none(const char *text) {

@@ -8,7 +8,7 @@
 bool shape_database(const char *text);     /* sqlite:PATH, postgres://..., postgresql://... */
 bool shape_identifier(const char *text);   /* an SQL name that needs no quotes */
 bool shape_http_root(const char *text);    /* http(s)://host[:port][/path], no query */
-bool shape_bind(const char *text);         /* HOST:PORT or [IPV6]:PORT */
+bool shape_bind(const char *text);         /* IPV4:PORT, [IPV6]:PORT, localhost:PORT */
 bool shape_bind_or_none(const char *text); /* that, or "none", or nothing */
 bool shape_address(const char *text);      /* a numeric IPv4 or IPv6 address */
 bool shape_not_empty(const char *text);

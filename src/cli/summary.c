@@ -1,7 +1,9 @@
+#include "base/log.h"
 #include "cli/format.h"
 #include "cli/progress.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static double rate_of(const struct summary *s) {
     return s->duration_ms > 0 ? (double)s->done_ids * 1000.0 / (double)s->duration_ms : 0;
@@ -78,27 +80,42 @@ void progress_summary(FILE *out, const struct summary *s) {
     fflush(out);
 }
 
+#define N_NUMBERS 18
+
+static void numbers_of(const struct summary *s, struct log_field out[N_NUMBERS]) {
+    const struct log_field numbers[] = {
+        LI("start_id", s->start_id),
+        LI("end_id", s->end_id),
+        LI("total_ids", s->total_ids),
+        LI("done_ids", s->done_ids),
+        LI("fetched", s->fetched),
+        LI("stored", s->stored),
+        LI("changed", s->changed),
+        LI("unchanged", s->unchanged),
+        LI("stale", s->stale),
+        LI("skipped", s->skipped),
+        LI("missing", s->missing),
+        LI("retries", s->retries),
+        LI("waiting", s->waiting),
+        LI("dead_letters", s->dead_letters),
+        LI("frontier_id", s->frontier),
+        LI("frontier_excluding_waiting", s->frontier_excluding_waiting),
+        LI("maxitem", s->maxitem),
+        LI("duration_ms", s->duration_ms),
+    };
+    _Static_assert(ARRAY_LEN(numbers) == N_NUMBERS, "all of them");
+    memcpy(out, numbers, sizeof numbers);
+}
+
 void progress_summary_json(FILE *out, const struct summary *s) {
     CLEANUP(strbuf_release) struct strbuf b;
+    struct log_field numbers[N_NUMBERS];
     strbuf_init(&b, 16 * 1024);
-    const struct {
-        const char *key;
-        int64_t value;
-    } numbers[] = {
-        {"start_id", s->start_id},    {"end_id", s->end_id},
-        {"total_ids", s->total_ids},  {"done_ids", s->done_ids},
-        {"fetched", s->fetched},      {"stored", s->stored},
-        {"changed", s->changed},      {"unchanged", s->unchanged},
-        {"stale", s->stale},          {"skipped", s->skipped},
-        {"missing", s->missing},      {"retries", s->retries},
-        {"waiting", s->waiting},      {"dead_letters", s->dead_letters},
-        {"frontier_id", s->frontier}, {"frontier_excluding_waiting", s->frontier_excluding_waiting},
-        {"maxitem", s->maxitem},      {"duration_ms", s->duration_ms},
-    };
+    numbers_of(s, numbers);
     strbuf_adds(&b, "{\"command\":");
     strbuf_add_json(&b, str_of(s->command));
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-        strbuf_addf(&b, ",\"%s\":%" PRId64, numbers[i].key, numbers[i].value);
+        strbuf_addf(&b, ",\"%s\":%" PRId64, numbers[i].key, numbers[i].number);
     strbuf_addf(&b, ",\"rate_per_s\":%.1f,\"stopped\":%s", rate_of(s),
                 s->stopped ? "true" : "false");
     if (s->stop_reason) {
@@ -112,4 +129,17 @@ void progress_summary_json(FILE *out, const struct summary *s) {
     strbuf_adds(&b, "}\n");
     fwrite(b.p, 1, b.n, out);
     fflush(out);
+}
+
+void progress_summary_log(const struct summary *s) {
+    struct log_field fields[N_NUMBERS + 2] = {LS("command", s->command)};
+    size_t n = N_NUMBERS + 1;
+    numbers_of(s, fields + 1);
+    if (s->stop_reason)
+        fields[n++] = LS("error", s->stop_reason);
+    log_write(s->stop_reason ? LOG_ERROR : LOG_INFO,
+              s->stop_reason ? "failed"
+              : s->stopped   ? "stopped"
+                             : "finished",
+              fields, n);
 }

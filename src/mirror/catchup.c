@@ -29,6 +29,7 @@ struct run {
     pthread_t fetch_thread, write_thread;
     enum ingest_end end;
     atomic_bool fetch_over;
+    _Atomic int64_t fetch_beat; /* clock_mono() of its last step */
 };
 
 static void wake_fetch(void *http) {
@@ -37,9 +38,10 @@ static void wake_fetch(void *http) {
 
 static void *fetch_main(void *arg) {
     struct run *r = arg;
-    do
+    do {
+        atomic_store(&r->fetch_beat, clock_mono(r->o->clock));
         r->end = ingest_step(r->ingest, clock_mono(r->o->clock) + 1000);
-    while (r->end == INGEST_RUNNING);
+    } while (r->end == INGEST_RUNNING);
     atomic_store(&r->fetch_over, true);
     return NULL;
 }
@@ -165,7 +167,14 @@ static void make_workers(struct run *r) {
     });
 }
 
-static void tick(struct run *r) {
+/* Who waits for the writer fell silent after the database did. */
+static int64_t silence_ms(const struct run *r) {
+    int64_t silence = clock_mono(r->o->clock) - atomic_load(&r->fetch_beat);
+    return silence > writer_db_down_ms(r->writer) ? silence : 0;
+}
+
+static void tick(const struct run *r) {
+    bool over = atomic_load(&r->fetch_over);
     if (!r->o->tick)
         return;
     const struct catchup_view view = {
@@ -174,6 +183,8 @@ static void tick(struct run *r) {
         .covered = writer_covered(r->writer),
         .illness = ingest_illness(r->ingest),
         .db_down_ms = writer_db_down_ms(r->writer),
+        .silence_ms = over ? 0 : silence_ms(r),
+        .finishing = over,
     };
     r->o->tick(r->o->tick_arg, &view);
 }
@@ -182,6 +193,7 @@ static enum verdict run_threads(struct run *r, struct err *e) {
     enum verdict v = thread_start(&r->write_thread, "write", write_main, r, e);
     if (v != V_OK)
         return v;
+    atomic_store(&r->fetch_beat, clock_mono(r->o->clock));
     v = thread_start(&r->fetch_thread, "fetch", fetch_main, r, e);
     while (v == V_OK && !atomic_load(&r->fetch_over)) {
         tick(r);
@@ -189,6 +201,7 @@ static enum verdict run_threads(struct run *r, struct err *e) {
     }
     if (v == V_OK)
         pthread_join(r->fetch_thread, NULL);
+    tick(r);
     queue_close(&r->to_writer);
     pthread_join(r->write_thread, NULL);
     return v;

@@ -14,6 +14,9 @@ struct catchup_view {
     int64_t covered;     /* ids of the window with an outcome */
     const char *illness; /* class of the upstream's trouble, or NULL */
     int64_t db_down_ms;
+    int64_t
+        silence_ms; /* how long the fetch thread has not moved, unless by the database's fault */
+    bool finishing; /* the last look at the archive: as long as it takes, there are no ticks */
 };
 
 struct catchup_options {

@@ -72,8 +72,15 @@ struct metric m_all_dead_letters =
           "Dead letters of the whole archive, those of the live stream included.", 1);
 struct metric m_progress = LATER("tain_catchup_progress_percent", "percent",
                                  "Share of the window that has an outcome.", 0.01);
-struct metric m_segments = BY_LABEL(METRIC_GAUGE, "tain_catchup_segments", "segments",
-                                    "Segments in the archive, by status.", "status", statuses);
+struct metric m_segments = {
+    .name = "tain_catchup_segments",
+    .help = "Segments in the archive, by status.",
+    .measure = "segments",
+    .type = METRIC_GAUGE,
+    .label = "status",
+    .label_values = statuses,
+    .n_series = ARRAY_LEN(statuses),
+    .value = {METRIC_NONE, METRIC_NONE, METRIC_NONE, METRIC_NONE, METRIC_NONE}};
 struct metric m_leases_lost =
     COUNTER("tain_catchup_leases_lost_total", "segments", "Segments that went to another process.");
 

@@ -50,7 +50,6 @@ static enum verdict read_archive(struct updater *u, int64_t *ret_floor, int64_t 
         return v;
     *ret_floor = state.floor_id;
     tidings_maxitem(&u->tidings, state.maxitem);
-    metric_set(&m_maxitem, 0, state.maxitem);
     return V_OK;
 }
 
@@ -114,7 +113,8 @@ static void measure(const struct updater *u) {
     int64_t since = seen ? seen - atomic_load(&u->tidings.db_offset_ms) : u->active_mono;
     metric_set(&m_queue_depth, 0, (int64_t)q.waiting);
     metric_set(&m_last_event_age, 0, now > since ? now - since : 0);
-    metric_set(&m_maxitem, 0, atomic_load(&u->tidings.maxitem));
+    int64_t maxitem = atomic_load(&u->tidings.maxitem);
+    metric_set(&m_maxitem, 0, maxitem ? maxitem : METRIC_NONE);
 }
 
 static void tick(struct updater *u) {

@@ -83,6 +83,17 @@ static int64_t outcomes(void) {
     return n;
 }
 
+/* While nobody has heard of a maxitem there is no telling what is lacking. */
+static void measure(const struct writer *w, const struct plan_report *r) {
+    int64_t maxitem = atomic_load(w->o.maxitem), lag = maxitem - r->frontier.excluding_waiting;
+    int64_t total = w->o.plan.window.hi - w->o.plan.window.lo + 1;
+    int64_t through = w->o.plan.replay ? outcomes() : r->covered;
+    int64_t share = total <= 0 || through >= total ? 10000 : through * 10000 / total;
+    bool known = w->o.plan.window.hi > 0; /* it may have come after the plan was made */
+    metric_set(&m_frontier_lag, 0, !known ? METRIC_NONE : lag > 0 ? lag : 0);
+    metric_set(&m_progress, 0, known ? share : METRIC_NONE);
+}
+
 static enum verdict plan_now(struct writer *w, struct err *e) {
     struct plan_report report;
     follow(w);
@@ -94,11 +105,7 @@ static enum verdict plan_now(struct writer *w, struct err *e) {
     atomic_store(&w->covered, report.covered);
     metric_set(&m_frontier, 0, report.frontier.id);
     metric_set(&m_frontier_waiting, 0, report.frontier.excluding_waiting);
-    int64_t lag = atomic_load(w->o.maxitem) - report.frontier.excluding_waiting;
-    metric_set(&m_frontier_lag, 0, lag > 0 ? lag : 0);
-    int64_t total = w->o.plan.window.hi - w->o.plan.window.lo + 1;
-    int64_t through = w->o.plan.replay ? outcomes() : report.covered;
-    metric_set(&m_progress, 0, total > 0 && through < total ? through * 10000 / total : 10000);
+    measure(w, &report);
     w->next_plan = clock_mono(w->o.clock) + PLAN_EVERY_MS;
     return V_OK;
 }

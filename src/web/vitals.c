@@ -26,7 +26,7 @@ void vitals_post(struct vitals *v, const struct vitals_report *r) {
     atomic_store(&v->lag, r->lag);
     atomic_store(&v->workers_alive, r->workers_alive);
     atomic_store(&v->illness, r->illness);
-    atomic_store(&v->beat, clock_mono(v->clock));
+    atomic_store(&v->beat, clock_mono(v->clock) + r->leave_ms);
     atomic_store(&v->posted, true);
 }
 

@@ -21,6 +21,7 @@ struct vitals_report {
     int64_t db_down_ms, stream_age_ms, lag;
     int workers_alive;
     const char *illness; /* of the upstream, in static storage; NULL: it is well */
+    int64_t leave_ms;    /* the next turn may take that much longer */
 };
 
 struct vitals {

@@ -81,6 +81,27 @@ static void counts_and_stalls(void **state) {
     assert_string_equal(st.stalled[1].holder, "me");
 }
 
+static void what_is_only_rechecked_is_not_stalled(void **state) {
+    struct fix *f = *state;
+    struct archive_status st;
+    struct err e;
+    static const char *const why[][2] = {
+        {"null_young", NULL}, {"delayed", "null_young"}, {"null_young", "timeout"}};
+    for (size_t i = 0; i < ARRAY_LEN(why); i++) {
+        int64_t lo = 1 + 10 * (int64_t)i;
+        struct claim c = claim_new(f, PURPOSE_MIRROR, lo, lo + 9);
+        struct batch *b = batch_for(&c, lo + 9, true);
+        for (int k = 0; k < 2 && why[i][k]; k++)
+            put_exception(b, lo + 1 + k, EXC_RETRY_WAIT, why[i][k])->next_retry_at = T0 + 1;
+        put_exception(b, lo + 5, EXC_TERMINAL_MISSING, "null_old");
+        apply_ok(f->s, b);
+    }
+    assert_ok(store_status(f->s, &st, &e));
+    assert_int_equal(st.segments[SEG_RETRY_WAIT], 3);
+    assert_int_equal(st.n_stalled, 1);
+    assert_int_equal(st.stalled[0].start_id, 21);
+}
+
 static void unresolved_of_a_window(void **state) {
     struct fix *f = *state;
     for (int64_t lo = 1; lo < 40; lo += 10) {
@@ -128,6 +149,7 @@ int status_tests(void) {
         CASE(an_empty_archive_knows_nothing),
         CASE(state_is_kept),
         CASE(counts_and_stalls),
+        CASE(what_is_only_rechecked_is_not_stalled),
         CASE(unresolved_of_a_window),
         CASE(a_failure_is_noted_on_its_segment),
         CASE(a_canary_is_alive),

@@ -87,6 +87,30 @@ class Lines(OnSqlite, E2E):
             self.assertEqual((last['level'], last['command']), ('error', command))
             self.assertIn('/nowhere/a.db', last['error'])
 
+    def test_wrong_usage_is_a_line_too(self):
+        for arguments, env in ((['--log-format', 'json', '--limit', 'x'], {}),
+                               (['--limit', 'x', '--log-format=json'], {}),
+                               (['--nonsense'], {'TAIN_LOG_FORMAT': 'json'}),
+                               (['--start-id', 5, '--end-id', 4, '--log-format', 'json'], {})):
+            result = self.run_tain('catchup', *arguments, env=env)
+            self.assertEqual(result.code, EXIT_USAGE, result)
+            last, = self.read(result.err, json.loads)
+            self.assertEqual((last['level'], last['command']), ('error', 'catchup'))
+        result = self.run_tain('catchup', '--limit', 'x', '--log-format', 'text',
+                               env={'TAIN_LOG_FORMAT': 'json'})
+        self.assertIn("Try 'tain catchup --help'", result.err)
+
+    def test_the_summary_is_a_line_too(self):
+        demo, archive = self.demo(), self.archive()
+        for arguments in ((), (), ('--start-id', 90000)):  # a run, and two with nothing to do
+            end = 95000 if arguments else 100
+            result = self.run_tain('catchup', '--db', archive.uri, '--upstream', demo.url, '--rps',
+                                   0, '--end-id', end, '--log-format', 'json', *arguments)
+            self.assertEqual(result.code, EXIT_DONE, result)
+            last = self.read(result.err, json.loads)[-1]
+            self.assertEqual((last['msg'], last['command']), ('finished', 'catchup'))
+        self.assertEqual(archive.rows('SELECT COUNT(*) FROM items')[0][0], 100)
+
     def test_silence(self):
         self.assertEqual(self.dead_letters('--log-level', 'off').err, '')
 

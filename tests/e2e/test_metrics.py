@@ -1,6 +1,7 @@
 """Metrics and health of a running command, as Prometheus and a load balancer see them."""
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -11,7 +12,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from lib import EXIT_FAILED, EXIT_USAGE, E2E, OnPostgres, OnSqlite, wait_until
+from lib import EXIT_FAILED, EXIT_USAGE, E2E, OnPostgres, OnSqlite, free_port, wait_until
 
 # Every name that the operators were promised.
 CATCHUP = '''catchup_frontier_id catchup_frontier_excluding_waiting catchup_frontier_lag
@@ -219,6 +220,19 @@ class TestHealth(OnSqlite, Watched):
         self.wait_ready(port, 503, '^lag: ')
         self.stop(run)
 
+    def test_what_is_lacking_is_not_known_before_the_upstream_is(self):
+        archive, nobody = self.archive(), f'http://127.0.0.1:{free_port()}/v0'
+        run = self.start('updater', '--db', archive.uri, '--upstream', nobody, '--metrics-bind',
+                         '127.0.0.1:0')
+        port = self.port_of(run)
+        page = self.wait_for(port, lambda p: p['tain_updater_role{role="active"}'] and
+                             'tain_dead_letters' in p.values, 'a first look at the archive')
+        self.assertEqual(page['tain_catchup_frontier_id'], 0)
+        for name in ('tain_catchup_frontier_lag', 'tain_catchup_progress_percent',
+                     'tain_upstream_maxitem'):
+            self.assertNotIn(name, page.values)
+        self.stop(run)
+
     def test_a_standby_is_ready(self):
         demo, archive = self.demo(maxitem=200), self.archive()
         first, port = self.updater(archive, demo)
@@ -229,6 +243,7 @@ class TestHealth(OnSqlite, Watched):
         self.assertEqual((page['tain_updater_role{role="standby"}'],
                           page['tain_updater_role{role="active"}']), (1, 0))
         self.assertNotIn('tain_realtime_last_event_age_seconds', page.values)
+        self.assertNotIn('tain_catchup_segments{status="done"}', page.values)
         self.stop(first)
         self.wait_ready(other, 200, '^ready$')
         self.stop(second)
@@ -263,9 +278,20 @@ class TestBind(OnSqlite, Watched):
                 self.assertEqual(result.code, EXIT_FAILED, result)
                 self.assertIn(f'cannot listen on {address}', result.err)
                 self.assertIn('TAIN_METRICS_BIND' if env else '--metrics-bind', result.err)
-        result = self.run_tain('catchup', '--metrics-bind', 'nowhere.invalid:1', '--db',
-                               self.archive().uri)
-        self.assertEqual(result.code, EXIT_USAGE, result)
+                result = self.run_tain(command, '--db', self.archive().uri, '--upstream', demo.url,
+                                       '--log-format', 'json', *flags, env=env)
+                self.assertEqual(result.code, EXIT_FAILED, result)
+                last = [json.loads(line) for line in result.err.splitlines()][-1]
+                self.assertEqual((last['level'], last['command']), ('error', command))
+                self.assertIn(f'cannot listen on {address}', last['error'])
+
+    def test_what_is_no_address_is_wrong_before_anything_is_opened(self):
+        archive = self.archive()
+        for bad in ('nowhere.invalid:1', '*:1', ':1', '127.0.0.1', '127.0.0.1:65536', '::1:1'):
+            result = self.run_tain('catchup', '--metrics-bind', bad, '--db', archive.uri)
+            self.assertEqual(result.code, EXIT_USAGE, result)
+            self.assertIn('--metrics-bind', result.err)
+        self.assertFalse(os.path.exists(archive.path))
 
     def test_the_default_address_may_be_taken(self):
         try:

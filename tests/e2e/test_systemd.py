@@ -150,12 +150,19 @@ class Rules(Units):
 
     def test_kinds(self):
         updater, catchup = (self.unit(name) for name in SERVICES)
-        self.assertEqual((updater.service('Type'), catchup.service('Type')), ('notify', 'oneshot'))
-        self.assertEqual(updater.service('WatchdogSec'), '60')
         for unit in (updater, catchup):
-            self.assertEqual(unit.service('NotifyAccess'), 'main')
+            self.assertEqual((unit.service('Type'), unit.service('WatchdogSec'),
+                              unit.service('NotifyAccess')), ('notify', '60', 'main'))
         self.assertEqual(catchup.environment()['TAIN_METRICS_BIND'], '127.0.0.1:0',
                          'the environment file goes before the unit')
+
+    def test_the_timer_may_always_start_it(self):
+        """Starts by a timer count for the limit: when that was reached, the next one is allowed."""
+        limits = self.unit('tain-catchup').sections['Unit']
+        self.assertEqual((limits['StartLimitIntervalSec'], limits['StartLimitBurst']),
+                         ('30min', '5'))
+        timer = Unit((UNITS / 'tain-catchup.timer').read_text()).sections['Timer']
+        self.assertEqual((timer['OnCalendar'], timer['RandomizedDelaySec']), ('hourly', '5min'))
 
     def test_both_can_serve_metrics(self):
         own = [Unit(filled_in(UNITS / f'{name}.service.in', {'sysconfdir': '/nowhere'}))
@@ -325,6 +332,30 @@ class Catchup(Units):
         self.assert_end('tain-catchup', run.wait(), 143, True, False)
         self.assertEqual(run.listener.all('STOPPING'), ['1'])
         self.assertEqual(run.listener.status(), 'stopped; the same command goes on')
+
+    def test_a_stuck_thread_starves_the_watchdog(self):
+        self.settings['TAIN_RPS'] = '20'
+        run = self.catchup_unit(self.demo(maxitem=5000), watchdog=2)
+        self.wait_ready(run)
+        wait_until(lambda: run.listener.has('WATCHDOG'), what='the watchdog')
+        thread = frozen(self, run.pid, 'fetch')
+        self.wait_status(run, r'a thread has not moved for ')
+        beats = len(run.listener.all('WATCHDOG'))
+        until = time.monotonic() + 2.5  # longer than systemd would have waited
+        wait_until(lambda: time.monotonic() > until, what='time to pass')
+        self.assertEqual(len(run.listener.all('WATCHDOG')), beats)
+        thread.release()
+        wait_until(lambda: len(run.listener.all('WATCHDOG')) > beats, what='the watchdog')
+        run.signal(signal.SIGTERM)
+        self.assert_end('tain-catchup', run.wait(), 143, True, False)
+
+    def test_a_long_last_look_is_no_hang(self):
+        run = self.catchup_unit(self.demo(maxitem=300), watchdog=2)
+        self.assert_end('tain-catchup', run.wait(), EXIT_DONE, True, False)
+        said = run.listener
+        self.assertEqual(said.all('WATCHDOG_USEC'), ['3600000000'])
+        self.assertLess(said.keys().index('READY'), said.keys().index('WATCHDOG_USEC'))
+        self.assertLess(said.keys().index('WATCHDOG_USEC'), said.keys().index('STOPPING'))
 
     def test_failed(self):
         self.settings['TAIN_DB'] = f'postgres://nobody@127.0.0.1:{free_port()}/nothing'

@@ -4,11 +4,13 @@ them."""
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 import urllib.error
 import urllib.parse
@@ -17,6 +19,7 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / 'tests' / 'e2e'), str(ROOT / 'tools')]
 from lib import BUILD, Demo, Run, Sqlite, environment, free_port, wait_until  # noqa: E402
+from updater import ROOM, id_at  # noqa: E402
 import alert_rules  # noqa: E402
 
 MAXITEM = 4000
@@ -34,7 +37,7 @@ HURRY = {
     'TainFrontierLag': ('1s', ('> 50000', '> 500')),
     'TainQueueDeep': ('1s',),
     'TainReconnects': ('1s', ('[1h]', '[8s]'), ('> 6', '> 2')),
-    'TainRescanOverdue': ('2s',),
+    'TainRescanOverdue': ('1s', ('> 43200', '> 10')),
 }
 UPDATER = ['--rps', '0', '--retry-attempts', '2', '--retry-initial-ms', '20', '--retry-max-ms',
            '200', '--retry-jitter-ms', '20', '--catchup-interval', '1s', '--updater-lease', '2s',
@@ -162,10 +165,10 @@ class Alerts(unittest.TestCase):
             cls.runs[instance] = None
 
     @classmethod
-    def begin(cls, instance, *arguments, archive=None, env=None):
+    def begin(cls, instance, *arguments, archive=None, upstream=None, env=None):
         cls.runs[instance] = Run(['updater', '--db', (archive or cls.archive).uri, '--upstream',
-                                  cls.demo.url, '--metrics-bind', instance, *UPDATER, *arguments],
-                                 env=env)
+                                  upstream or cls.demo.url, '--metrics-bind', instance, *UPDATER,
+                                  *arguments], env=env)
 
     def setUp(self):
         self.addCleanup(self.demo.faults)
@@ -278,6 +281,24 @@ class Alerts(unittest.TestCase):
         self.await_firing('TainQueueDeep')
         self.demo.faults()
         self.await_quiet()
+
+    def test_a_rescan_that_does_not_end(self):
+        """With items of today, since there is nothing to be looked at again among old ones."""
+        self.end_all()
+        young = Demo(maxitem=id_at(time.time()) - ROOM)
+        self.addCleanup(young.stop)
+        self.begin(self.active, '--start-id', young.maxitem - 300, '--rescan-window-days', 1,
+                   archive=Sqlite(self.folder / 'young.db'), upstream=young.url)
+        wait_until(lambda: re.search(r'^tain_rescan_last_run_age_seconds ', self.metrics(
+            self.active), re.M) and self.value('tain_rescan_items_processed_total') > 300, 30,
+                   'a rescan')
+        self.assertNotIn('TainRescanOverdue', self.firing())
+        young.faults('items:delay=8000')
+        self.await_firing('TainRescanOverdue')
+        young.faults()
+        wait_until(lambda: 'TainRescanOverdue' not in self.firing(), 40, 'another rescan')
+        self.end_all()
+        self.setUp()  # two good ones again, and quiet
 
     def test_updaters_end(self):
         self.runs[self.active].kill()

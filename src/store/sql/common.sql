@@ -503,13 +503,18 @@ WHERE x.state <> 'terminal_missing'
   AND (s.purpose IN ('gap', 'rescan') OR x.item_id BETWEEN $1 AND $2);
 
 -- name: status_stalled
--- Held with a heartbeat older than the lease, or stopped by what waits or died.
-SELECT start_id, end_id, scan_cursor_id, unresolved_count, status, holder,
-       tain_now_ms() - heartbeat_at, last_error, failure_class
-FROM ingest_segments
-WHERE status IN ('retry_wait', 'dead_letter')
-   OR (status = 'in_progress' AND heartbeat_at < tain_now_ms() - $1)
-ORDER BY start_id LIMIT 100;
+-- Held with a heartbeat older than the lease, or stopped by what failed or died. Young nulls and
+-- [delayed] on their ladder are the order of the day, and hold nothing up.
+SELECT s.start_id, s.end_id, s.scan_cursor_id, s.unresolved_count, s.status, s.holder,
+       tain_now_ms() - s.heartbeat_at, s.last_error, s.failure_class
+FROM ingest_segments s
+WHERE s.status = 'dead_letter'
+   OR (s.status = 'retry_wait' AND EXISTS (
+           SELECT 1 FROM ingest_exceptions x
+           WHERE x.segment_id = s.segment_id AND x.state <> 'terminal_missing'
+             AND NOT (x.state = 'retry_wait' AND x.failure_class IN ('null_young', 'delayed'))))
+   OR (s.status = 'in_progress' AND s.heartbeat_at < tain_now_ms() - $1)
+ORDER BY s.start_id LIMIT 100;
 
 -- Proving the archive ------------------------------------------------------------------------
 

@@ -42,7 +42,8 @@ static void without_a_socket_nothing_happens(void **state) {
     assert_null(n.send);
     assert_int_equal(n.watchdog_ms, 0);
     notify_updater(&n, &up);
-    notify_catchup(&n, &progress);
+    notify_catchup(&n, &progress, 0);
+    notify_patience(&n);
     notify_ready(&n);
     notify_status(&n, "x");
     notify_alive(&n, 0);
@@ -156,6 +157,12 @@ static void how_an_updater_comes_up(void **state) {
 
     clock_advance(&clk, 2000);
     metric_set(&m_frontier_waiting, 0, 40123456);
+    metric_set(&m_frontier_lag, 0, METRIC_NONE);
+    v = (struct updater_view){.role = UPDATER_ACTIVE, .workers_alive = 8, .workers = 8};
+    notify_updater(&n, &v);
+    assert_string_equal(heard(), "STATUS=active: frontier 40,123,456, the upstream was not heard "
+                                 "of yet; stream down; 0 queued; 8 of 8 workers|");
+    clock_advance(&clk, 2000);
     metric_set(&m_frontier_lag, 0, 1012);
     metric_set(&m_queue_depth, 0, 3);
     v = (struct updater_view){
@@ -194,7 +201,7 @@ static void how_a_catchup_stands(void **state) {
                               .eta_s = 252,
                               .frontier = 40123456,
                               .phase = "catching up"};
-    notify_catchup(&n, &v);
+    notify_catchup(&n, &v, 0);
     assert_string_equal(heard(), "READY=1|STATUS=catching up: 50.0%, 1,234/s, 4m 12s left; "
                                  "frontier 40,123,456|");
     clock_advance(&clk, 2000);
@@ -202,9 +209,29 @@ static void how_a_catchup_stands(void **state) {
     v.dead_letters = 2;
     v.paused = true;
     v.pause_reason = "rate_limited";
-    notify_catchup(&n, &v);
+    notify_catchup(&n, &v, 0);
     assert_string_equal(heard(), "STATUS=catching up: 50.0%, 1,234/s; frontier 40,123,456; "
                                  "dead letters: 2; paused: rate_limited|");
+}
+
+static void a_catchup_feeds_the_watchdog(void **state) {
+    (void)state;
+    struct notify n = listener(60000);
+    const struct progress_view v = {.total_ids = 10, .done_ids = 5, .phase = "catching up"};
+    notify_patience(&n); /* nobody waits yet */
+    notify_catchup(&n, &v, 0);
+    assert_string_equal(heard(),
+                        "READY=1|STATUS=catching up: 50.0%, 0.0/s; frontier 0|WATCHDOG=1|");
+    clock_advance(&clk, 15000);
+    notify_catchup(&n, &v, 31000);
+    assert_string_equal(heard(), "STATUS=catching up: 50.0%, 0.0/s; frontier 0; "
+                                 "a thread has not moved for 31s|");
+    clock_advance(&clk, 2000);
+    notify_catchup(&n, &v, 0);
+    assert_string_equal(heard(), "STATUS=catching up: 50.0%, 0.0/s; frontier 0|WATCHDOG=1|");
+    notify_patience(&n);
+    notify_patience(&n);
+    assert_string_equal(heard(), "WATCHDOG_USEC=3600000000|");
 }
 
 int main(void) {
@@ -217,6 +244,7 @@ int main(void) {
         cmocka_unit_test(how_an_updater_comes_up),
         cmocka_unit_test(an_active_one_is_ready_whatever_the_database_does),
         cmocka_unit_test(how_a_catchup_stands),
+        cmocka_unit_test(a_catchup_feeds_the_watchdog),
     };
     return cmocka_run_group_tests_name("cli/notify", tests, NULL, NULL);
 }

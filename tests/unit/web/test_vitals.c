@@ -88,6 +88,20 @@ static void before_the_first_turn_it_lives_and_is_not_ready(void **state UNUSED)
     expect(&v, vitals_ready, false, false, "start: it is still starting\n");
 }
 
+static void a_turn_that_may_take_longer(void **state UNUSED) {
+    struct clock clock;
+    struct vitals v;
+    clock_manual_init(&clock, 1000, 0);
+    vitals_init(&v, &clock, CATCHUP);
+    vitals_post(&v, &(struct vitals_report){.leave_ms = 600000});
+    clock_advance(&clock, VITALS_BEAT_MS + 600000);
+    expect(&v, vitals_alive, false, true, "ok\n");
+    clock_advance(&clock, 1);
+    expect(&v, vitals_alive, false, false, "loop: the main loop has not turned for 60 s\n");
+    vitals_post(&v, &(struct vitals_report){0});
+    expect(&v, vitals_alive, false, true, "ok\n");
+}
+
 static void a_loop_that_does_not_turn(void **state UNUSED) {
     struct clock clock;
     struct vitals v;
@@ -122,6 +136,7 @@ int main(void) {
         cmocka_unit_test(reasons),
         cmocka_unit_test(a_standby_is_ready_and_says_so),
         cmocka_unit_test(before_the_first_turn_it_lives_and_is_not_ready),
+        cmocka_unit_test(a_turn_that_may_take_longer),
         cmocka_unit_test(a_loop_that_does_not_turn),
         cmocka_unit_test(json),
     };
