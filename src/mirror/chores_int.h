@@ -85,6 +85,8 @@ struct put_list_arg {
     int which;
     const struct list *list;
     bool changed;
+    int64_t *absent; /* its stories that are not stored yet; in the list's arena */
+    size_t n_absent;
 };
 struct maxitem {
     struct asking ask;

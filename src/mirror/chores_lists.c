@@ -64,7 +64,11 @@ static void list_answered(struct chores *c, struct asking *a) {
 bool lists_put_prepare(struct chores *c, int64_t now UNUSED) {
     for (int i = 0; i < LISTS_N; i++)
         if (c->lists[i].ready) {
-            c->put_list = (struct put_list_arg){.which = i, .list = &c->lists[i]};
+            struct list *l = &c->lists[i];
+            c->put_list = (struct put_list_arg){
+                .which = i,
+                .list = l,
+                .absent = arena_alloc(&l->arena, (l->n + 1) * sizeof(int64_t))};
             return true;
         }
     return false;
@@ -73,13 +77,27 @@ bool lists_put_prepare(struct chores *c, int64_t now UNUSED) {
 enum verdict lists_put_run(struct store *s, void *arg, struct err *e) {
     struct put_list_arg *a = arg;
     const struct list *l = a->list;
-    return store_put_list(s, l->name, l->ids, l->n, l->seen_at, &a->changed, e);
+    enum verdict v = store_put_list(s, l->name, l->ids, l->n, l->seen_at, &a->changed, e);
+    return v == V_OK ? store_absent_ids(s, l->ids, l->n, a->absent, &a->n_absent, e) : v;
+}
+
+/* A list is no use without its stories, and history may take hours to come to them. What no longer
+ * fits is offered again with the next list. */
+static void want_stories(struct chores *c, const struct put_list_arg *a) {
+    for (size_t i = 0; i < a->n_absent; i++) {
+        enum key_offer o =
+            keyqueue_offer(c->o.ids, (struct key_ticket){.key = a->absent[i]}, false);
+        if (o == KEY_FULL || o == KEY_CLOSED)
+            return;
+    }
 }
 
 void lists_put_done(struct chores *c, bool ok) {
     c->lists[c->put_list.which].ready = false;
-    if (ok)
+    if (ok) {
         metric_add(&m_lists_seen, 0, 1);
+        want_stories(c, &c->put_list);
+    }
     if (!lists_idle(c))
         chores_due(c, ERRAND_PUT_LIST, chores_now(c));
 }

@@ -106,6 +106,17 @@ static enum verdict highest_stored(struct store *s, int64_t lo, int64_t hi, int6
     return v;
 }
 
+/* What is not stored counts as what is stored next above it. Below the newest days of an archive
+ * whose history is still missing there is nothing to be looked at again. */
+static enum verdict skip_hole(struct store *s, struct plan_arg *a, struct err *e) {
+    int64_t time, first;
+    size_t n;
+    enum verdict v = store_item_times(s, a->lo, &time, 1, &n, &first, e);
+    if (v == V_OK && n && first - a->lo > ID_CLOCK_SAMPLE)
+        a->lo = first;
+    return v;
+}
+
 static enum verdict find_range(struct store *s, struct plan_arg *a, struct err *e) {
     struct archive_state state;
     struct frontier f;
@@ -124,7 +135,8 @@ static enum verdict find_range(struct store *s, struct plan_arg *a, struct err *
     if (a->hi < floor)
         return V_OK; /* the archive is empty */
     int64_t from = (a->anchor ? a->anchor : a->at) - (int64_t)(a->days * DAY_MS);
-    return id_clock_find(from / 1000, floor, a->hi, sample, s, &a->lo, e);
+    v = id_clock_find(from / 1000, floor, a->hi, sample, s, &a->lo, e);
+    return v == V_OK ? skip_hole(s, a, e) : v;
 }
 
 enum verdict scan_plan_run(struct store *s, void *arg, struct err *e) {

@@ -222,6 +222,11 @@ struct metric m_rescan_changed =
 struct metric m_replay_duration =
     LATER("tain_startup_replay_duration_seconds", "seconds",
           "How long the replay after the start took; no line until it is finished.", 0.001);
+struct metric m_recent_from =
+    LATER("tain_recent_from_id", "item id",
+          "From this id on everything was looked at that existed at the start.", 1);
+struct metric m_recent_age =
+    LATER("tain_recent_age_seconds", "seconds", "How long ago that id was given out.", 1);
 struct metric m_null_backlog = LATER("tain_null_recheck_backlog", "ids",
                                      "Ids on a ladder of rechecks: young nulls and [delayed].", 1);
 struct metric m_live_dlq =
@@ -252,5 +257,6 @@ struct metric *const updater_metrics[] = {
     &m_live_updated, &m_live_changed,     &m_live_outcomes,   &m_refresh_skipped, &m_update_age,
     &m_rescan_age,   &m_rescan_processed, &m_rescan_changed,  &m_replay_duration, &m_null_backlog,
     &m_live_dlq,     &m_profiles,         &m_profiles_failed, &m_lists_seen,      &m_role,
+    &m_recent_from,  &m_recent_age,
 };
 const size_t updater_n_metrics = ARRAY_LEN(updater_metrics);

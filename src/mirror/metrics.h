@@ -61,6 +61,7 @@ extern struct metric m_live_outcomes; /* by enum live_outcome */
 extern struct metric m_refresh_skipped;
 extern struct metric m_update_age; /* histogram, seconds */
 extern struct metric m_rescan_age, m_rescan_processed, m_rescan_changed, m_replay_duration;
+extern struct metric m_recent_from, m_recent_age; /* see mirror/recent.h */
 extern struct metric m_null_backlog, m_live_dlq;
 extern struct metric m_profiles, m_profiles_failed, m_lists_seen;
 extern struct metric m_role; /* gauge by role: standby, active */

@@ -81,13 +81,10 @@ static enum verdict merge(struct store *s, struct segment_list *list, int64_t *r
     return v;
 }
 
-/* Cuts ranges into at most `max` segments and adds them. With the planners' lock held nobody else
- * can cover them meanwhile; should one conflict all the same, the next step sees the gap again. */
-static enum verdict add_cuts(struct store *s, enum purpose purpose, int64_t width,
-                             const struct range *ranges, size_t n_ranges, size_t max,
-                             struct plan_report *ret, struct err *e) {
-    CLEANUP(free_ptr) struct range *cuts = xcalloc(max, sizeof *cuts);
-    size_t n = ranges_cut(ranges, n_ranges, width, cuts, max);
+/* With the planners' lock held nobody else can cover them meanwhile; should one conflict all the
+ * same, the next step sees the gap again. */
+static enum verdict add_segments(struct store *s, enum purpose purpose, const struct range *cuts,
+                                 size_t n, struct plan_report *ret, struct err *e) {
     CLEANUP(free_ptr) int64_t *starts = xcalloc(n, sizeof *starts);
     CLEANUP(free_ptr) int64_t *ends = xcalloc(n, sizeof *ends);
     for (size_t i = 0; i < n; i++) {
@@ -97,8 +94,17 @@ static enum verdict add_cuts(struct store *s, enum purpose purpose, int64_t widt
     int64_t added;
     enum verdict v = store_add_segments(s, purpose, starts, ends, n, &added, e);
     ret->planned_new += added;
-    ret->all_planned = ranges_count(cuts, n) == ranges_count(ranges, n_ranges);
     return v;
+}
+
+/* Cuts ranges into at most `max` segments and adds them. */
+static enum verdict add_cuts(struct store *s, enum purpose purpose, int64_t width,
+                             const struct range *ranges, size_t n_ranges, size_t max,
+                             struct plan_report *ret, struct err *e) {
+    CLEANUP(free_ptr) struct range *cuts = xcalloc(max, sizeof *cuts);
+    size_t n = ranges_cut(ranges, n_ranges, width, cuts, max);
+    ret->all_planned = ranges_count(cuts, n) == ranges_count(ranges, n_ranges);
+    return add_segments(s, purpose, cuts, n, ret, e);
 }
 
 /* What of `window` the listed segments leave uncovered. The caller frees. */
@@ -131,6 +137,53 @@ static enum verdict plan_mirror(struct store *s, const struct plan *p,
     if (n_gaps == 0)
         return V_OK;
     return add_cuts(s, PURPOSE_MIRROR, p->width, gaps, n_gaps, PLAN_AHEAD, ret, e);
+}
+
+static int64_t pending_above(const struct segment_list *list, int64_t id) {
+    int64_t n = 0;
+    for (size_t i = list->n; i-- > 0 && list->rows[i].start_id > id;)
+        n += list->rows[i].status == SEG_PENDING;
+    return n;
+}
+
+/* From the newest gap down, until enough is pending above. */
+static enum verdict plan_down(struct store *s, const struct plan *p,
+                              const struct segment_list *list, int64_t others, int low_water,
+                              struct plan_report *ret, struct err *e) {
+    size_t n_gaps, n = 0;
+    struct range cuts[PLAN_AHEAD];
+    CLEANUP(free_ptr) struct range *gaps = gaps_of(p->window, list, &n_gaps);
+    for (size_t i = n_gaps; i-- > 0;) {
+        int64_t ahead = pending_above(list, gaps[i].hi) + (int64_t)n;
+        bool history = gaps[i].hi < p->window.hi;
+        if (ahead >= low_water || ahead >= PLAN_AHEAD || (history && others > 0))
+            break;
+        n += ranges_cut_down(&gaps[i], 1, p->width, cuts + n, (size_t)(PLAN_AHEAD - ahead));
+    }
+    ret->all_planned = ranges_count(cuts, n) == ranges_count(gaps, n_gaps);
+    return n ? add_segments(s, PURPOSE_MIRROR, cuts, n, ret, e) : V_OK;
+}
+
+/* Pending segments that are not the mirror's. */
+static int64_t others_of(const struct plan *p, const struct segment_list *list, int64_t pending) {
+    for (size_t i = 0; i < list->n; i++) {
+        const struct segment_row *row = &list->rows[i];
+        pending -= row->status == SEG_PENDING && row->start_id >= p->window.lo &&
+                   row->end_id <= p->window.hi;
+    }
+    return pending;
+}
+
+static int64_t recent_from(int64_t anchor, const struct segment_list *list) {
+    int64_t from = anchor + 1;
+    for (size_t i = list->n; i-- > 0 && anchor;) {
+        if (list->rows[i].start_id > anchor)
+            continue;
+        if (list->rows[i].cursor < from - 1)
+            break;
+        from = list->rows[i].start_id;
+    }
+    return anchor ? from : 0;
 }
 
 static bool clip(struct range window, const struct segment_row *row, struct range *ret) {
@@ -207,18 +260,31 @@ static enum verdict plan_locked(struct store *s, const struct plan *p, int low_w
         v = store_window_work(s, p->window.lo, p->window.hi, &work, e);
     if (v == V_OK && p->replay && p->replay_next <= p->window.hi && work.pending < low_water)
         v = plan_replay(s, p, &list, ret, e);
-    if (v == V_OK && work.pending < low_water)
+    if (v == V_OK && p->newest_first)
+        v = plan_down(s, p, &list, others_of(p, &list, work.pending), low_water, ret, e);
+    else if (v == V_OK && work.pending < low_water)
         v = plan_mirror(s, p, &list, ret, e);
     if (v != V_OK)
         return v;
     ret->covered = covered_ids(p, &list);
+    ret->recent_from = recent_from(p->anchor, &list);
     ret->frontier = compute(floor_of(&state, &list), &list);
     return store_set_frontier(s, ret->frontier.id, ret->frontier.excluding_waiting, e);
+}
+
+/* More new ids than a segment holds are not what a second brings: someone was blind, and what is
+ * said of the newest stretch has to begin above that. */
+static void set_anchor(struct plan *p) {
+    bool known = p->window.hi >= p->window.lo;
+    if (known && (!p->anchor || p->window.hi - p->last_hi > p->width))
+        p->anchor = p->window.hi;
+    p->last_hi = p->window.hi;
 }
 
 enum verdict plan_step(struct store *s, struct plan *p, int low_water, struct plan_report *ret,
                        struct err *e) {
     *ret = (struct plan_report){0};
+    set_anchor(p);
     enum verdict v = store_plan_begin(s, e);
     if (v != V_OK)
         return v;

@@ -92,11 +92,12 @@ static void make_core(struct updater *u, int64_t floor, int64_t canary) {
     u->writer = writer_new(&(struct writer_options){
         .clock = o->clock,
         .store = o->store,
-        .plan = {.window = window, .width = o->segment_width},
+        .plan = {.window = window, .width = o->segment_width, .newest_first = o->recent_days > 0},
         .provider = "hn-upstream",
         .rps = o->rps,
         .maxitem = &u->tidings.maxitem,
         .follow = true,
+        .recent_days = o->recent_days,
         .max_outage_ms = FOREVER_MS,
         .in = &u->to_writer,
         .db_offset_ms = &u->tidings.db_offset_ms,

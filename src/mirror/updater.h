@@ -28,6 +28,8 @@ struct updater_options {
     struct store *store; /* the write thread's while it runs */
     const char *upstream, *user_agent, *ca_file;
     int64_t start_id; /* the floor of an empty archive; 0: the first id */
+    double
+        recent_days; /* the newest ids first, and these days are spoken of; 0: the oldest first */
     int64_t segment_width;
     int batch_size, concurrency;
     double rps;

@@ -5,6 +5,7 @@
 #include "mirror/metrics.h"
 #include "mirror/outcome.h"
 #include "mirror/patience.h"
+#include "mirror/recent.h"
 #include "mirror/tell.h"
 #include "store/live.h"
 #include "store/status.h"
@@ -24,6 +25,7 @@ struct writer {
     enum verdict broken;
     struct err why;
     struct group group;
+    struct recent recent;
     struct job *set_aside; /* came after a group and is no part of it */
     int64_t next_plan, next_clock, next_status;
     _Atomic int64_t covered, busy_since; /* since when a job keeps the database, 0 = none does */
@@ -37,6 +39,7 @@ struct writer *writer_new(const struct writer_options *o) {
                                     .stop = o->stop,
                                     .max_outage_ms = o->max_outage_ms,
                                     .rng = rng_fresh()};
+    w->recent = (struct recent){.days = o->recent_days, .floor = o->plan.window.lo};
     group_init(&w->group);
     return w;
 }
@@ -106,8 +109,12 @@ static enum verdict plan_now(struct writer *w, struct err *e) {
     metric_set(&m_frontier, 0, report.frontier.id);
     metric_set(&m_frontier_waiting, 0, report.frontier.excluding_waiting);
     measure(w, &report);
-    w->next_plan = clock_mono(w->o.clock) + PLAN_EVERY_MS;
-    return V_OK;
+    int64_t now = clock_mono(w->o.clock);
+    w->next_plan = now + PLAN_EVERY_MS;
+    if (!w->o.follow)
+        return V_OK;
+    return recent_look(&w->recent, w->o.store, report.recent_from,
+                       now + atomic_load(w->o.db_offset_ms), e);
 }
 
 static enum verdict read_status(struct writer *w, struct err *e) {
@@ -133,7 +140,7 @@ static enum verdict claim(struct writer *w, struct job *j) {
     static const enum purpose last[LANE_N] = {
         [LANE_GAP] = PURPOSE_GAP, [LANE_CATCHUP] = PURPOSE_MIRROR, [LANE_RESCAN] = PURPOSE_RESCAN};
     const struct range *win = &w->o.plan.window;
-    const struct claim_ask ask = {win->lo, win->hi, last[j->last_lane]};
+    const struct claim_ask ask = {win->lo, win->hi, last[j->last_lane], w->o.plan.newest_first};
     enum verdict v = store_claim(w->o.store, holder, &ask, &j->arena, &j->claim, &j->err);
     if (v != V_NOT_FOUND || w->o.follow) /* an endless run is planned for by the clock */
         return v;

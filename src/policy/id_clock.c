@@ -7,11 +7,8 @@ static int by_time(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Whether what is stored from `id` on was given out at or after the instant. Of an even number the
- * upper of the two in the middle counts, and where nothing is stored the answer is yes: both keep
- * the result rather too low. */
-static enum verdict is_young(int64_t id, int64_t instant, id_clock_sample *sample, void *ctx,
-                             bool *ret, struct err *e) {
+enum verdict id_clock_at(int64_t id, id_clock_sample *sample, void *ctx, int64_t *ret,
+                         struct err *e) {
     int64_t times[ID_CLOCK_SAMPLE], last = id;
     size_t n = 0;
     enum verdict v = sample(ctx, id, times, ID_CLOCK_SAMPLE, &n, &last, e);
@@ -20,8 +17,19 @@ static enum verdict is_young(int64_t id, int64_t instant, id_clock_sample *sampl
     if (n > ID_CLOCK_SAMPLE)
         n = ID_CLOCK_SAMPLE;
     qsort(times, n, sizeof times[0], by_time);
-    *ret = n == 0 || times[n / 2] >= instant;
+    *ret = n ? times[n / 2] : ID_CLOCK_UNKNOWN;
     return V_OK;
+}
+
+/* Whether what is stored from `id` on was given out at or after the instant. Of an even number the
+ * upper of the two in the middle counts, and where nothing is stored the answer is yes: both keep
+ * the result rather too low. */
+static enum verdict is_young(int64_t id, int64_t instant, id_clock_sample *sample, void *ctx,
+                             bool *ret, struct err *e) {
+    int64_t time;
+    enum verdict v = id_clock_at(id, sample, ctx, &time, e);
+    *ret = v == V_OK && time >= instant;
+    return v;
 }
 
 /* A full sample speaks for its middle, so the id that is found lies half a sample below the first

@@ -13,6 +13,11 @@
 typedef enum verdict id_clock_sample(void *ctx, int64_t id, int64_t *ret_times, size_t max,
                                      size_t *ret_n, int64_t *ret_last_id, struct err *e);
 
+/* When what is stored from `id` on was given out: the median of a sample. */
+#define ID_CLOCK_UNKNOWN INT64_MAX /* nothing is stored there */
+MUST_CHECK enum verdict id_clock_at(int64_t id, id_clock_sample *sample, void *ctx, int64_t *ret,
+                                    struct err *e);
+
 /* The lowest id in lo .. hi that was given out at or after `instant` (unix seconds), give or take
  * the width of a sample, and rather too low than too high. lo when everything is younger, hi + 1
  * when everything is older; lo also when nothing is stored. An id that is not stored counts as the

@@ -40,6 +40,24 @@ size_t ranges_cut(const struct range *gaps, size_t n, int64_t width, struct rang
     return made;
 }
 
+size_t ranges_cut_down(const struct range *gaps, size_t n, int64_t width, struct range *out,
+                       size_t max) {
+    size_t made = 0;
+    if (width < 1)
+        width = 1;
+    for (size_t i = n; i-- > 0;) {
+        int64_t hi = gaps[i].hi;
+        while (made < max && hi >= gaps[i].lo) {
+            int64_t lo = hi - gaps[i].lo < width ? gaps[i].lo : hi - width + 1;
+            out[made++] = (struct range){lo, hi};
+            if (lo == gaps[i].lo)
+                break;
+            hi = lo - 1;
+        }
+    }
+    return made;
+}
+
 int64_t ranges_count(const struct range *r, size_t n) {
     int64_t count = 0;
     for (size_t i = 0; i < n; i++)

@@ -19,6 +19,11 @@ size_t ranges_gaps(struct range window, const struct range *covered, size_t n, s
  * Writes at most `max`; answers how many. */
 size_t ranges_cut(const struct range *gaps, size_t n, int64_t width, struct range *out, size_t max);
 
+/* The same from the high end: the highest gap first, and of each its highest ids. Every segment but
+ * the last of a gap, its lowest, has exactly `width` ids. */
+size_t ranges_cut_down(const struct range *gaps, size_t n, int64_t width, struct range *out,
+                       size_t max);
+
 /* Number of ids in n ranges. */
 int64_t ranges_count(const struct range *r, size_t n);
 

@@ -77,10 +77,10 @@ enum verdict store_claim(struct store *s, const char *holder, const struct claim
     enum verdict v = db_begin(s->db, e);
     if (v != V_OK)
         return v;
-    v = db_run(
-        s->db, SQL_SEGMENT_CLAIM,
-        DB_VALS(DBC(holder), DBI(s->lease_ms), DBI(ask->lo), DBI(ask->hi), DBI(rank(ask->last))),
-        read_claim, &c, e);
+    v = db_run(s->db, SQL_SEGMENT_CLAIM,
+               DB_VALS(DBC(holder), DBI(s->lease_ms), DBI(ask->lo), DBI(ask->hi),
+                       DBI(rank(ask->last)), DBI(ask->newest_first ? -1 : 1)),
+               read_claim, &c, e);
     if (v == V_OK && c.found)
         v = load_stored(s, &c, e);
     if (v == V_OK && c.found)

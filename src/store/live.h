@@ -116,4 +116,8 @@ MUST_CHECK enum verdict store_users_due(struct store *s, int64_t hold_ms, struct
 MUST_CHECK enum verdict store_put_list(struct store *s, const char *name, const int64_t *ids,
                                        size_t n, int64_t seen_at, bool *ret_changed, struct err *e);
 
+/* Those of the ids that are not stored, in their order, into ret_ids (room for n). */
+MUST_CHECK enum verdict store_absent_ids(struct store *s, const int64_t *ids, size_t n,
+                                         int64_t *ret_ids, size_t *ret_n, struct err *e);
+
 #endif

@@ -89,3 +89,45 @@ enum verdict store_open_segments(struct store *s, enum purpose purpose, int64_t 
                                  struct err *e) {
     return db_run_int(s->db, SQL_SEGMENTS_OPEN_COUNT, DB_VALS(DBC(purpose_names[purpose])), ret, e);
 }
+
+struct presence {
+    int64_t *sorted;
+    bool *here;
+    size_t n;
+};
+
+static int by_value(const void *x, const void *y) {
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+static enum verdict note_present(void *ctx, const struct db_row *row) {
+    const struct presence *p = ctx;
+    int64_t id = db_row_int(row, 0);
+    const int64_t *hit = bsearch(&id, p->sorted, p->n, sizeof id, by_value);
+    if (hit)
+        p->here[hit - p->sorted] = true;
+    return V_OK;
+}
+
+enum verdict store_absent_ids(struct store *s, const int64_t *ids, size_t n, int64_t *ret_ids,
+                              size_t *ret_n, struct err *e) {
+    CLEANUP(free_ptr) int64_t *sorted = xcalloc(n, sizeof *sorted);
+    CLEANUP(free_ptr) bool *here = xcalloc(n, sizeof *here);
+    struct presence p = {.sorted = sorted, .here = here};
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = ids[i];
+    qsort(sorted, n, sizeof *sorted, by_value);
+    for (size_t i = 0; i < n; i++)
+        if (p.n == 0 || sorted[p.n - 1] != sorted[i])
+            sorted[p.n++] = sorted[i];
+    const struct db_col cols[] = {DB_INTS(sorted)};
+    *ret_n = 0;
+    enum verdict v = db_each(s->db, SQL_ITEMS_STORY_OF, cols, 1, p.n, note_present, &p, e);
+    for (size_t i = 0; i < n && v == V_OK; i++) {
+        const int64_t *at = bsearch(&ids[i], sorted, p.n, sizeof *sorted, by_value);
+        if (!here[at - sorted])
+            ret_ids[(*ret_n)++] = ids[i];
+    }
+    return v;
+}

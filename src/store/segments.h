@@ -79,6 +79,7 @@ struct claim {
 struct claim_ask {
     int64_t lo, hi;
     enum purpose last; /* in the order gap, mirror, then replay and rescan: none behind this one */
+    bool newest_first; /* the highest ids of its purpose, not the lowest */
 };
 /* Takes a pending segment of the window, or a repair (gap, rescan) wherever it lies: a proof has a
  * hole there, and no window may pass it by. Gaps come first, then the mirror, then the rest.

@@ -29,6 +29,25 @@ static void ascending_and_within_the_window(void **state) {
                      T0 + LEASE_MS);
 }
 
+/* Gaps still come before the mirror, whatever the direction. */
+static void descending_when_asked_for(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    static const int64_t starts[] = {301, 1, 201, 101, 401};
+    for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+        add_segment(f, PURPOSE_MIRROR, starts[i], starts[i] + 99);
+    add_segment(f, PURPOSE_GAP, 11, 20);
+    add_segment(f, PURPOSE_RESCAN, 450, 460);
+    const struct claim_ask ask = {
+        .lo = 50, .hi = 420, .last = PURPOSE_RESCAN, .newest_first = true};
+    static const int64_t wanted[] = {11, 301, 201, 101, 450};
+    for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+        struct claim c;
+        assert_ok(store_claim(f->s, "me", &ask, &f->arena, &c, &e));
+        assert_int_equal(c.start_id, wanted[i]);
+    }
+}
+
 static bool has(const struct claim *c, int64_t id) {
     size_t bit = (size_t)(id - c->cursor - 1);
     return c->stored[bit / 8] & (1u << (bit % 8));
@@ -252,6 +271,7 @@ static void work_of_a_window(void **state) {
 int claim_tests(void) {
     const struct CMUnitTest tests[] = {
         CASE(ascending_and_within_the_window),
+        CASE(descending_when_asked_for),
         CASE(stored_ids_are_known_to_the_claimer),
         CASE(bitmap_begins_behind_the_cursor),
         CASE(exceptions_come_with_the_claim),

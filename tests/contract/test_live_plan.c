@@ -186,6 +186,24 @@ static void a_plan_that_fails_changes_nothing(void **state) {
     assert_int_equal(plan(f, PURPOSE_RESCAN, 101, 500, 100), 4);
 }
 
+static void absent_ids_in_their_order(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    store_item(f, T0, "{'id':20,'type':'story'}");
+    store_item(f, T0, "{'id':7,'type':'story'}");
+    static const int64_t ids[] = {30, 20, 5, 30, 7, 1};
+    int64_t absent[ARRAY_LEN(ids)];
+    size_t n = 99;
+    assert_ok(store_absent_ids(f->s, ids, ARRAY_LEN(ids), absent, &n, &e));
+    assert_int_equal(n, 4);
+    assert_int_equal(absent[0], 30);
+    assert_int_equal(absent[1], 5);
+    assert_int_equal(absent[2], 30);
+    assert_int_equal(absent[3], 1);
+    assert_ok(store_absent_ids(f->s, ids, 0, absent, &n, &e));
+    assert_int_equal(n, 0);
+}
+
 static void times_by_id(void **state) {
     struct fix *f = *state;
     struct err e;
@@ -234,6 +252,7 @@ int live_plan_tests(void) {
         CASE(letters_of_others_stay),
         CASE(a_plan_that_fails_changes_nothing),
         CASE(times_by_id),
+        CASE(absent_ids_in_their_order),
     };
     return cmocka_run_group_tests_name("live plan", tests, NULL, NULL);
 }

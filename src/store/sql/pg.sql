@@ -9,6 +9,7 @@ FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS u (lo, hi, purpose)
 ON CONFLICT DO NOTHING;
 
 -- name: segment_claim
+-- $6: 1 takes the lowest ids first, -1 the highest.
 UPDATE ingest_segments
 SET status = 'in_progress', holder = $1, lease_token = lease_token + 1, attempts = attempts + 1,
     lease_until = tain_now_ms() + $2, heartbeat_at = tain_now_ms(),
@@ -18,7 +19,7 @@ WHERE segment_id = (SELECT segment_id FROM ingest_segments
                       AND (purpose IN ('gap', 'rescan') OR (start_id >= $3 AND end_id <= $4))
                       AND CASE purpose WHEN 'gap' THEN 1 WHEN 'mirror' THEN 2 ELSE 3 END <= $5
                     ORDER BY CASE purpose WHEN 'gap' THEN 1 WHEN 'mirror' THEN 2 ELSE 3 END,
-                             start_id
+                             start_id * $6
                     LIMIT 1 FOR UPDATE SKIP LOCKED)
 RETURNING segment_id, start_id, end_id, scan_cursor_id, lease_token, purpose;
 

@@ -39,10 +39,11 @@ static void start_core(struct fleet *f) {
     f->writer = writer_new(&(struct writer_options){
         .clock = &f->a.clock,
         .store = f->a.s,
-        .plan = {.window = window, .width = 100},
+        .plan = {.window = window, .width = 100, .newest_first = f->o.recent_days > 0},
         .provider = "test",
         .maxitem = &f->tidings.maxitem,
         .follow = true,
+        .recent_days = f->o.recent_days,
         .max_outage_ms = 60000,
         .in = &f->to_writer,
         .db_offset_ms = &f->tidings.db_offset_ms,

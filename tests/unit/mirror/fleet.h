@@ -21,6 +21,7 @@ struct fleet_options {
     double rescan_days, replay_days; /* 0: 3 */
     size_t channel;                  /* 0: 4096 */
     int64_t gap_queue_max;           /* 0: 1000 */
+    double recent_days;              /* 0: the oldest ids first */
     const char *faults[4];
 };
 

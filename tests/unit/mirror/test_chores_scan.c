@@ -119,6 +119,17 @@ static void what_the_stream_stored_above_the_frontier_is_replayed(void **state) 
                                    "WHERE purpose = 'replay'") <= N - 99);
 }
 
+/* Filled newest first: everything that is there is young, and below it there is nothing yet. */
+static void nothing_is_replayed_where_history_is_missing(void **state) {
+    struct desk *d = *state;
+    desk_items(d, N - 999, N, T0 / 1000);
+    desk_scanned(d, N - 999, N);
+    archive_ask(&d->a, "UPDATE updater_state SET floor_id = 1");
+    desk_begin(d);
+    desk_maxitem(d, N + 50);
+    assert_planned(d, "replay", N - 999, N);
+}
+
 static void a_segment_that_was_not_scanned_is_not_replayed(void **state) {
     struct desk *d = *state;
     desk_items(d, 1, 9000, T0 / 1000 - 60000);
@@ -294,6 +305,7 @@ int main(void) {
         CASE(an_anchor_before_everything_replays_everything),
         CASE(an_empty_archive_has_nothing_to_replay),
         CASE(what_the_stream_stored_above_the_frontier_is_replayed),
+        CASE(nothing_is_replayed_where_history_is_missing),
         CASE(a_segment_that_was_not_scanned_is_not_replayed),
         CASE(the_replay_is_timed_and_happens_once),
         CASE(never_rescanned_begins_one_interval_after_the_start),

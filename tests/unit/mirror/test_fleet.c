@@ -169,6 +169,49 @@ static void a_full_queue_drops_nothing(void **unused UNUSED) {
     fleet_close(&f);
 }
 
+/* An empty archive, newest first: the last hours are there while history is still missing, the
+ * frontier waits for all of it, and a life that ends in between costs nothing. */
+static void the_newest_first_and_history_behind(void **unused UNUSED) {
+    struct fleet f;
+    fleet_open(&f, &(struct fleet_options){.maxitem = 6000, .recent_days = 0.05});
+    /* 4,320 s at 7 s per id */
+    fleet_until(&f, "1", "SELECT COUNT(*) > 550 FROM items WHERE id > 6000 - 617");
+    assert_in_range(archive_int(&f.a, "SELECT COUNT(*) FROM items WHERE id < 3000"), 0, 1000);
+    assert_int_equal(archive_int(&f.a, "SELECT COUNT(*) FROM ingest_segments WHERE "
+                                       "purpose = 'mirror' AND start_id < 3000 "
+                                       "AND scan_cursor_id >= start_id"),
+                     0);
+    assert_int_equal(archive_int(&f.a, "SELECT frontier_id FROM updater_state"), 0);
+    for (int i = 0; i < 3; i++) {
+        for (int n = 0; n < 5; n++)
+            fleet_round(&f);
+        fleet_kill_and_start(&f);
+        assert_int_equal(archive_int(&f.a, "SELECT frontier_id FROM updater_state"), 0);
+    }
+    demo_set_maxitem(f.demo, 6040, true);
+    fleet_until_true(&f, "newest first");
+    f.step_ms = 100;
+    fleet_until(&f, "6040", "SELECT frontier_excluding_waiting FROM updater_state");
+    fleet_until(&f, "1", "SELECT MIN(start_id) FROM ingest_segments WHERE purpose = 'mirror'");
+    assert_int_equal(archive_int(&f.a, "SELECT COUNT(*) FROM items c JOIN items p ON "
+                                       "p.id = c.parent WHERE c.story_id IS NULL AND "
+                                       "p.story_id IS NOT NULL"),
+                     0);
+    fleet_close(&f);
+}
+
+/* The stories of the lists are there before the mirror comes to them. */
+static void stories_of_lists_come_first(void **unused UNUSED) {
+    struct fleet f;
+    fleet_open(&f, &(struct fleet_options){.maxitem = 6000, .recent_days = 0.05});
+    fleet_until(&f, "6", "SELECT COUNT(*) FROM lists");
+    fleet_until(&f, "0",
+                "SELECT COUNT(*) FROM lists l, json_each(l.ids) j WHERE NOT EXISTS "
+                "(SELECT 1 FROM items i WHERE i.id = j.value)");
+    assert_int_equal(archive_int(&f.a, "SELECT COUNT(*) < 3000 FROM items"), 1);
+    fleet_close(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_follows_the_upstream),
@@ -181,6 +224,8 @@ int main(void) {
         cmocka_unit_test(a_killed_updater_replays_from_its_anchor),
         cmocka_unit_test(killed_at_any_time),
         cmocka_unit_test(a_full_queue_drops_nothing),
+        cmocka_unit_test(the_newest_first_and_history_behind),
+        cmocka_unit_test(stories_of_lists_come_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,9 +131,10 @@ static bool work_one(struct archive *a, const struct plan *p, int64_t trouble,
     struct claim c;
     struct arena arena;
     arena_init(&arena);
-    enum verdict v =
-        store_claim(a->s, "me", &(struct claim_ask){p->window.lo, p->window.hi, PURPOSE_RESCAN},
-                    &arena, &c, &e);
+    enum verdict v = store_claim(
+        a->s, "me",
+        &(struct claim_ask){p->window.lo, p->window.hi, PURPOSE_RESCAN, p->newest_first}, &arena,
+        &c, &e);
     if (v == V_OK) {
         struct batch *b = finish(&c);
         if (trouble >= c.start_id && trouble <= c.end_id)
@@ -299,6 +300,104 @@ static void a_replay_is_planned_once_and_lowers_nothing(void **state) {
                         "mirror|1|40");
 }
 
+/* An empty archive: the newest ids first, history behind them, and the frontier stays where it is
+ * until all of it is there. */
+static void newest_first_down_to_the_floor(void **state) {
+    struct archive *a = *state;
+    struct plan p = {.window = {1, 100005}, .width = 1000, .newest_first = true};
+    struct plan_report r = step(a, &p, 16);
+    assert_int_equal(r.planned_new, 64);
+    assert_false(r.all_planned);
+    assert_int_equal(r.recent_from, 100006);
+    assert_int_equal(archive_int(a, "SELECT MIN(start_id) FROM ingest_segments"), 36006);
+    int64_t newest = 100005, rows = 0, worked = 0;
+    while (work_one(a, &p, 50000, EXC_TERMINAL_MISSING, "null_old")) {
+        worked++;
+        newest = newest > 1000 ? newest - 1000 : 0;
+        r = step(a, &p, 16);
+        assert_int_equal(r.recent_from, newest + 1);
+        assert_int_equal(r.frontier.id, newest ? 0 : 100005);
+        int64_t now = archive_int(a, "SELECT COUNT(*) FROM ingest_segments");
+        rows = now > rows ? now : rows;
+    }
+    assert_int_equal(worked, 101);
+    assert_in_range(rows, 16, 66);
+    assert_string_equal(archive_ask(a, SEGMENTS), "1|100005");
+    assert_int_equal(r.covered, 100005);
+}
+
+/* New ids are planned at once and claimed first, however much history is pending, and do not make
+ * more of it pending. */
+static void what_is_new_goes_before_history(void **state) {
+    struct archive *a = *state;
+    struct plan p = {.window = {1, 1000000}, .width = 1000, .newest_first = true};
+    step(a, &p, 16);
+    for (int64_t i = 1; i <= 20; i++) {
+        p.window.hi = 1000000 + 3 * i;
+        assert_int_equal(step(a, &p, 16).planned_new, 1);
+    }
+    assert_int_equal(archive_int(a, "SELECT COUNT(*) FROM ingest_segments"), 84);
+    for (int i = 0; i < 20; i++)
+        assert_true(work_one(a, &p, 0, EXC_PENDING, ""));
+    assert_int_equal(archive_int(a, "SELECT MIN(start_id) FROM ingest_segments "
+                                    "WHERE status = 'done'"),
+                     1000001);
+    struct plan_report r = step(a, &p, 16);
+    assert_int_equal(r.planned_new, 0);
+    assert_int_equal(r.recent_from, 1000001); /* the anchor is where it began */
+    assert_true(work_one(a, &p, 0, EXC_PENDING, ""));
+    assert_int_equal(step(a, &p, 16).recent_from, 999001);
+    /* back after a blind day */
+    p.window.hi += 15000;
+    r = step(a, &p, 16);
+    assert_int_equal(r.planned_new, 15);
+    assert_int_equal(r.recent_from, 1015061);
+}
+
+/* History waits for a rescan, what is new does not. */
+static void history_waits_for_a_rescan(void **state) {
+    struct archive *a = *state;
+    struct err e;
+    struct plan p = {.window = {1, 200000}, .width = 1000, .newest_first = true};
+    step(a, &p, 16);
+    for (int i = 0; i < 60; i++)
+        assert_true(work_one(a, &p, 0, EXC_PENDING, ""));
+    int64_t lo = 199001, hi = 200000, added;
+    assert_ok(store_add_segments(a->s, PURPOSE_RESCAN, &lo, &hi, 1, &added, &e));
+    assert_int_equal(step(a, &p, 16).planned_new, 0);
+    p.window.hi = 200002;
+    assert_int_equal(step(a, &p, 16).planned_new, 1);
+    for (int i = 0; i < 6; i++) /* the rescan comes last */
+        assert_true(work_one(a, &p, 0, EXC_PENDING, ""));
+    assert_int_equal(step(a, &p, 16).planned_new, 64);
+}
+
+/* One archive, now from the low end, now from the high one, in the midst of either. */
+static void the_direction_may_change(void **state) {
+    struct archive *a = *state;
+    struct plan up = {.window = {1, 300000}, .width = 1000, .newest_first = true};
+    struct plan along = {.window = {1, 300000}, .width = 700};
+    for (int turn = 0; turn < 8; turn++) {
+        struct plan *p = turn % 2 ? &up : &along;
+        for (int n = 0; n < 17; n++) {
+            step(a, p, 16);
+            assert_true(work_one(a, p, 0, EXC_PENDING, ""));
+        }
+        assert_int_equal(archive_int(a, "SELECT COUNT(*) FROM ingest_segments x JOIN "
+                                        "ingest_segments y ON x.segment_id < y.segment_id AND "
+                                        "x.start_id <= y.end_id AND y.start_id <= x.end_id"),
+                         0);
+    }
+    /* the second turn was not held up by what the first had left pending */
+    assert_int_equal(step(a, &up, 16).recent_from <= 300001 - 17000, 1);
+    struct plan_report r;
+    do
+        r = step(a, &up, 16);
+    while (work_one(a, &up, 0, EXC_PENDING, ""));
+    assert_int_equal(r.frontier.id, 300000);
+    assert_string_equal(archive_ask(a, SEGMENTS), "1|300000");
+}
+
 #define CASE(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void) {
@@ -313,6 +412,10 @@ int main(void) {
         CASE(the_frontier_counts_from_the_floor),
         CASE(a_cursor_half_way_counts),
         CASE(a_replay_is_planned_once_and_lowers_nothing),
+        CASE(newest_first_down_to_the_floor),
+        CASE(what_is_new_goes_before_history),
+        CASE(history_waits_for_a_rescan),
+        CASE(the_direction_may_change),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }

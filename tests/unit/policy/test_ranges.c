@@ -124,6 +124,38 @@ static void cuts_stop_at_the_room_there_is(void **state UNUSED) {
     assert_int_equal(out[5].hi, 6000);
 }
 
+static void cuts_from_the_high_end(void **state UNUSED) {
+    static const struct {
+        struct range gaps[3];
+        int64_t width;
+        struct range want[6];
+    } cases[] = {
+        {{{1, 10}}, 10, {{1, 10}}},
+        {{{1, 10}}, 11, {{1, 10}}},
+        {{{1, 10}}, 9, {{2, 10}, {1, 1}}},
+        {{{1, 10}}, 4, {{7, 10}, {3, 6}, {1, 2}}},
+        {{{5, 6}}, 0, {{6, 6}, {5, 5}}},
+        {{{1, 3}, {5, 9}}, 4, {{6, 9}, {5, 5}, {1, 3}}}, /* never across two gaps */
+        {{{1, 2001}}, 1000, {{1002, 2001}, {2, 1001}, {1, 1}}},
+        {{{INT64_MAX - 2, INT64_MAX}},
+         2,
+         {{INT64_MAX - 1, INT64_MAX}, {INT64_MAX - 2, INT64_MAX - 2}}},
+        {{{1, INT64_MAX}}, INT64_MAX, {{1, INT64_MAX}}},
+        {{{0}}, 10, {{0}}},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct range out[MAX_OUT];
+        size_t n = ranges_cut_down(cases[i].gaps, list_len(cases[i].gaps, 3), cases[i].width, out,
+                                   MAX_OUT);
+        assert_ranges(i, out, n, cases[i].want, 6);
+    }
+    const struct range all = {1, INT64_MAX};
+    struct range out[6];
+    assert_int_equal(ranges_cut_down(&all, 1, 1000, out, 6), 6);
+    assert_int_equal(out[5].lo, INT64_MAX - 6000 + 1);
+    assert_int_equal(ranges_cut_down(&all, 1, 1000, out, 0), 0);
+}
+
 static void counts(void **state UNUSED) {
     const struct range r[] = {{1, 1}, {3, 12}, {100, 199}};
     assert_int_equal(ranges_count(r, 0), 0);
@@ -183,14 +215,23 @@ static void agrees_with_a_bitmap(void **state UNUSED) {
         for (size_t i = 1; i < gaps_n; i++)
             assert_true(gap[i].lo > gap[i - 1].hi + 1); /* as few gaps as possible */
         check_plan(cut, ranges_cut(gap, gaps_n, width, cut, ARRAY_LEN(cut)), window, width, bitmap);
+        struct range down[IDS] = {{0, 0}};
+        size_t n_down = ranges_cut_down(gap, gaps_n, width, down, ARRAY_LEN(down));
+        for (size_t i = 0; i < n_down; i++)
+            cut[n_down - 1 - i] = down[i];
+        check_plan(cut, n_down, window, width, bitmap);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gaps),   cmocka_unit_test(gaps_stop_at_the_room_there_is),
-        cmocka_unit_test(cuts),   cmocka_unit_test(cuts_stop_at_the_room_there_is),
-        cmocka_unit_test(counts), cmocka_unit_test(agrees_with_a_bitmap),
+        cmocka_unit_test(gaps),
+        cmocka_unit_test(gaps_stop_at_the_room_there_is),
+        cmocka_unit_test(cuts),
+        cmocka_unit_test(cuts_stop_at_the_room_there_is),
+        cmocka_unit_test(counts),
+        cmocka_unit_test(agrees_with_a_bitmap),
+        cmocka_unit_test(cuts_from_the_high_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
