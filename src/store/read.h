@@ -33,6 +33,10 @@ MUST_CHECK enum verdict store_read_items(struct store *s, struct arena *a, const
 MUST_CHECK enum verdict store_read_item(struct store *s, struct arena *a, int64_t id,
                                         struct read_item *ret, struct err *e);
 
+/* Of an id that is not stored: true when it is confirmed to be missing, false when nobody has found
+ * out yet. */
+MUST_CHECK enum verdict store_read_missing(struct store *s, int64_t id, bool *ret, struct err *e);
+
 /* A thread in display order: a node, then everything below it. */
 struct thread_node {
     struct read_item it; /* no kids: the order of the nodes says it */
@@ -102,6 +106,12 @@ struct recent {
 MUST_CHECK enum verdict store_read_recent(struct store *s, struct arena *a, size_t max_items,
                                           size_t max_names, struct recent *ret, int64_t *ret_mark,
                                           struct err *e);
+/* The changes behind `mark`, the oldest first, each id and name once; of at most `max` changes, and
+ * *ret_mark is the last of them (`mark` itself when there is none). What is older than what is kept
+ * is not told. */
+MUST_CHECK enum verdict store_read_recent_since(struct store *s, struct arena *a, int64_t mark,
+                                                size_t max, struct recent *ret, int64_t *ret_mark,
+                                                struct err *e);
 /* The mark alone: one cheap read. */
 MUST_CHECK enum verdict store_recent_mark(struct store *s, int64_t *ret, struct err *e);
 

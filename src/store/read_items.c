@@ -89,6 +89,14 @@ enum verdict store_read_discussions(struct store *s, struct arena *a, struct str
     return give(run_into(s, SQL_READ_DISCUSSIONS, DBT(url_key), max, &r, e), &r, ret);
 }
 
+enum verdict store_read_missing(struct store *s, int64_t id, bool *ret, struct err *e) {
+    int64_t n;
+    enum verdict v = db_run_int(s->db, SQL_READ_MISSING, DB_VALS(DBI(id)), &n, e);
+    if (v == V_OK)
+        *ret = n > 0;
+    return v;
+}
+
 enum verdict store_read_maxitem(struct store *s, int64_t *ret, struct err *e) {
     return db_run_int(s->db, SQL_READ_MAXITEM, DB_NO_VALS, ret, e);
 }

@@ -85,3 +85,35 @@ enum verdict store_read_recent(struct store *s, struct arena *a, size_t max_item
         *ret = (struct recent){r.ids, r.n_ids, r.names, r.n_names};
     return v;
 }
+
+struct since_reading {
+    struct recent_reading r;
+    int64_t mark;
+};
+
+static enum verdict read_change(void *ctx, const struct db_row *row) {
+    struct since_reading *since = ctx;
+    struct recent_reading *r = &since->r;
+    int64_t id = db_row_int(row, 0);
+    if (id != DB_NULL)
+        r->ids[r->n_ids++] = id;
+    else
+        r->names[r->n_names++] = arena_str(r->a, db_row_text(row, 1));
+    since->mark = db_row_int(row, 2);
+    return V_OK;
+}
+
+enum verdict store_read_recent_since(struct store *s, struct arena *a, int64_t mark, size_t max,
+                                     struct recent *ret, int64_t *ret_mark, struct err *e) {
+    max = at_most(max);
+    struct since_reading since = {.r = {.a = a}, .mark = mark};
+    since.r.ids = arena_alloc(a, (max + 1) * sizeof *since.r.ids);
+    since.r.names = arena_alloc(a, (max + 1) * sizeof *since.r.names);
+    enum verdict v = db_run(s->db, SQL_RECENT_SINCE, DB_VALS(DBI(mark), DBI((int64_t)max)),
+                            read_change, &since, e);
+    if (v != V_OK)
+        return v;
+    *ret = (struct recent){since.r.ids, since.r.n_ids, since.r.names, since.r.n_names};
+    *ret_mark = since.mark;
+    return V_OK;
+}

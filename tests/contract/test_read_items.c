@@ -133,6 +133,30 @@ static void the_newest_stories(void **state) {
     assert_int_equal(max, 9);
 }
 
+static bool is_missing(struct fix *f, int64_t id) {
+    struct err e;
+    bool missing = false;
+    assert_ok(store_read_missing(f->s, id, &missing, &e));
+    return missing;
+}
+
+static void missing_is_not_the_same_as_unknown(void **state) {
+    struct fix *f = *state;
+    struct claim c = claim_new(f, PURPOSE_MIRROR, 1, 20);
+    struct batch *b = batch_for(&c, 10, false);
+    put_item(b, T0, "{'id':1,'type':'story'}");
+    put_exception(b, 2, EXC_TERMINAL_MISSING, "null_old");
+    put_exception(b, 3, EXC_DEAD_LETTER, "garbage")->attempts = 8;
+    put_exception(b, 4, EXC_RETRY_WAIT, "null_young")->next_retry_at = T0 + 5000;
+    apply_ok(f->s, b);
+    assert_true(is_missing(f, 2));
+    assert_false(is_missing(f, 1));
+    assert_false(is_missing(f, 3));
+    assert_false(is_missing(f, 4));
+    assert_false(is_missing(f, 5));
+    assert_false(is_missing(f, 21));
+}
+
 static void nothing_is_stored(void **state) {
     struct fix *f = *state;
     struct err e;
@@ -220,6 +244,7 @@ int read_item_tests(void) {
         CASE(kids_that_change_are_the_new_ones),
         CASE(several_come_in_the_order_asked),
         CASE(the_newest_stories),
+        CASE(missing_is_not_the_same_as_unknown),
         CASE(nothing_is_stored),
         CASE(discussions_of_a_url),
         CASE(a_url_of_any_length_is_found),

@@ -99,6 +99,43 @@ static void profiles_are_noted(void **state) {
     assert_true(mark_of(f) > mark + 1);
 }
 
+/* "items / names", the oldest change first; moves the mark. */
+static const char *since_text(struct fix *f, int64_t *mark, size_t max) {
+    struct err e;
+    struct recent r;
+    CLEANUP(strbuf_release) struct strbuf b;
+    strbuf_init(&b, 1 << 20);
+    assert_ok(store_read_recent_since(f->s, &f->arena, *mark, max, &r, mark, &e));
+    for (size_t i = 0; i < r.n_items; i++)
+        strbuf_addf(&b, "%lld ", (long long)r.items[i]);
+    strbuf_adds(&b, "/");
+    for (size_t i = 0; i < r.n_names; i++)
+        strbuf_addf(&b, " %.*s", STR_FMT(r.names[i]));
+    return arena_strdup(&f->arena, b.p);
+}
+
+static void a_mark_can_be_followed(void **state) {
+    struct fix *f = *state;
+    int64_t mark = 0;
+    assert_string_equal(since_text(f, &mark, 10), "/");
+    assert_int_equal(mark, 0);
+    live(f, T0, "{'id':5,'type':'story'}");
+    put_user(f, "b", 1, true);
+    live(f, T0, "{'id':3,'type':'story'}");
+    live(f, T0 + 1, "{'id':5,'type':'story','score':2}");
+    put_user(f, "a", 1, true);
+    int64_t again = 0;
+    assert_string_equal(since_text(f, &again, 10), "3 5 / b a");
+    assert_int_equal(again, mark_of(f));
+    assert_string_equal(since_text(f, &again, 10), "/");
+    assert_string_equal(since_text(f, &mark, 2), "5 / b");
+    assert_string_equal(since_text(f, &mark, 2), "3 5 /");
+    assert_string_equal(since_text(f, &mark, 2), "/ a");
+    assert_int_equal(mark, again);
+    live(f, T0 + 2, "{'id':5,'type':'story','score':3}");
+    assert_string_equal(since_text(f, &mark, 2), "5 /");
+}
+
 static void what_fails_leaves_no_news(void **state) {
     struct fix *f = *state;
     struct err e;
@@ -154,8 +191,9 @@ static void numbers_follow_commits(void **state) {
 
 int read_recent_tests(void) {
     static const struct CMUnitTest tests[] = {
-        CASE(the_live_stream_is_noted),  CASE(history_is_no_news), CASE(profiles_are_noted),
-        CASE(what_fails_leaves_no_news), CASE(old_changes_go),     CASE(numbers_follow_commits),
+        CASE(the_live_stream_is_noted), CASE(history_is_no_news),        CASE(profiles_are_noted),
+        CASE(a_mark_can_be_followed),   CASE(what_fails_leaves_no_news), CASE(old_changes_go),
+        CASE(numbers_follow_commits),
     };
     return cmocka_run_group_tests_name("read_recent", tests, NULL, NULL);
 }

@@ -426,6 +426,9 @@ SELECT id, deleted, type, by, time, text, dead, parent, poll, url, score, title,
        url_key, domain, story_id, first_seen_at, last_fetched_at, last_changed_at
 FROM items WHERE url_key = $1 ORDER BY COALESCE(score, 0) DESC, id DESC LIMIT $2;
 
+-- name: read_missing
+SELECT COUNT(*) FROM ingest_exceptions WHERE item_id = $1 AND state = 'terminal_missing';
+
 -- name: read_maxitem
 SELECT COALESCE(MAX(id), 0) FROM items;
 
@@ -462,6 +465,13 @@ SELECT t.name, MAX(t.change_id) FROM (
     SELECT name, change_id FROM recent_changes WHERE name IS NOT NULL
     ORDER BY change_id DESC LIMIT $2) AS t
 GROUP BY t.name ORDER BY 2 DESC LIMIT $1;
+
+-- name: recent_since
+-- Each once, by its newest change, out of the $2 changes behind $1.
+SELECT t.item_id, t.name, MAX(t.change_id) FROM (
+    SELECT item_id, name, change_id FROM recent_changes WHERE change_id > $1
+    ORDER BY change_id LIMIT $2) AS t
+GROUP BY t.item_id, t.name ORDER BY 3;
 
 -- name: recent_prune
 DELETE FROM recent_changes WHERE change_id <= $1;
