@@ -37,6 +37,7 @@ FOREIGN = [
     ("libpq-fe.h", "pq", {"db", "cli"}),
     ("microhttpd.h", "microhttpd", {"demo", "web"}),
     ("zstd.h", "zstd", {"mirror"}),
+    ("zlib.h", "zlib", {"web"}),
     ("openssl/", "crypto", {"mirror"}),
     ("confuse.h", "confuse", {"cli"}),
     ("systemd/", "systemd", {"cli"}),

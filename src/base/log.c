@@ -189,6 +189,17 @@ void log_write(enum log_level level, const char *msg, const struct log_field *fi
     pthread_mutex_unlock(&lock);
 }
 
+void log_write_always(enum log_level level, const char *msg, const struct log_field *fields,
+                      size_t n) {
+    CLEANUP(strbuf_release) struct strbuf b;
+    strbuf_init(&b, MAX_LINE_BYTES);
+    format_line(&b, level, msg, fields, n);
+    add_end(&b, 0);
+    pthread_mutex_lock(&lock);
+    put(&b);
+    pthread_mutex_unlock(&lock);
+}
+
 static void flush(bool all) {
     pthread_mutex_lock(&lock);
     log_repeat_flush(&repeat, clock_mono(log_clock), all, put_held, NULL);

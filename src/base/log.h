@@ -36,6 +36,9 @@ void log_flush(void); /* writes all that was held back: before the process ends 
 /* Called before and after a line is written, so that a progress bar can step aside. May be NULL. */
 void log_set_screen(void (*clear)(void), void (*redraw)(void));
 void log_write(enum log_level level, const char *msg, const struct log_field *fields, size_t n);
+/* A line of a journal, each of which counts: whatever the level, and never held back. */
+void log_write_always(enum log_level level, const char *msg, const struct log_field *fields,
+                      size_t n);
 
 #define LOG_AT(level, msg, ...)                                                 \
     do {                                                                        \

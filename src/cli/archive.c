@@ -1,6 +1,7 @@
 #include "cli/archive.h"
 
 #include "cli/cli.h"
+#include "store/health.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -23,6 +24,13 @@ void complain(const struct settings *s, const char *text) {
         fprintf(stderr, "tain %s: %s\n", s->command_name, text);
 }
 
+static int say_why(const struct settings *s, enum verdict v, const struct err *e) {
+    complain(s, e->msg);
+    if (v == V_NOT_FOUND && s->log_format != LOG_JSON)
+        fprintf(stderr, "'tain catchup' makes one; --db or TAIN_DB names another.\n");
+    return v == V_INVALID ? EXIT_USAGE : EXIT_FAILED;
+}
+
 int archive_open(const struct settings *s, enum schema_rule rule, struct store **ret) {
     const struct store_options options = {
         .uri = s->db,
@@ -35,12 +43,25 @@ int archive_open(const struct settings *s, enum schema_rule rule, struct store *
     };
     struct err e;
     enum verdict v = store_open(&options, ret, &e);
+    return v == V_OK ? 0 : say_why(s, v, &e);
+}
+
+int archive_must_exist(const struct settings *s) {
+    const struct store_options options = {.uri = s->db,
+                                          .schema = s->schema,
+                                          .clock = &clock_machine,
+                                          .schema_rule = SCHEMA_IGNORE,
+                                          .must_exist = true};
+    struct store *store = NULL;
+    struct store_health health;
+    struct err e;
+    enum verdict v = store_open(&options, &store, &e);
     if (v == V_OK)
-        return 0;
-    complain(s, e.msg);
-    if (v == V_NOT_FOUND && s->log_format != LOG_JSON)
-        fprintf(stderr, "'tain catchup' makes one; --db or TAIN_DB names another.\n");
-    return v == V_INVALID ? EXIT_USAGE : EXIT_FAILED;
+        v = store_health(store, &health, &e);
+    if (v == V_OK && health.schema == 0)
+        v = err_set(&e, V_NOT_FOUND, "schema", 0, "there is no archive in this database");
+    store_close(store);
+    return v == V_OK ? 0 : say_why(s, v, &e);
 }
 
 static struct stop_token *raised_by_signal;

@@ -15,6 +15,10 @@ void complain(const struct settings *s, const char *text);
  * requires it only looks. Complains on stderr. Answers 0 or the exit code. */
 int archive_open(const struct settings *s, enum schema_rule rule, struct store **ret);
 
+/* Whether there is an archive to look at, for a command that makes none. Complains on stderr.
+ * Answers 0 or the exit code. */
+int archive_must_exist(const struct settings *s);
+
 /* From now on SIGINT, SIGTERM and SIGHUP raise the token; another one after more than a second ends
  * the process at once. */
 void signals_to(struct stop_token *stop);

@@ -78,7 +78,8 @@ static int help_for(const char *name, FILE *out, FILE *complaints) {
     return EXIT_DONE;
 }
 
-#define LONG_RUNNING (CMD_CATCHUP | CMD_UPDATER | CMD_IMPORT | CMD_EXPORT | CMD_VERIFY)
+#define LONG_RUNNING (CMD_CATCHUP | CMD_UPDATER | CMD_SERVE | CMD_IMPORT | CMD_EXPORT | CMD_VERIFY)
+#define DAEMONS (CMD_UPDATER | CMD_SERVE)
 
 /* Log lines of one run can be told from those of the run before and of others beside it. */
 static void name_run(const struct settings *s) {
@@ -89,9 +90,8 @@ static void name_run(const struct settings *s) {
     CLEANUP(strbuf_release) struct strbuf db;
     strbuf_init(&db, 4096);
     settings_value(s, "db", &db);
-    LOG_AT(s->command == CMD_UPDATER ? LOG_INFO : LOG_DEBUG, "started",
-           LS("command", s->command_name), LS("version", TAIN_VERSION), LS("db", db.p),
-           LI("pid", getpid()));
+    LOG_AT(s->command & DAEMONS ? LOG_INFO : LOG_DEBUG, "started", LS("command", s->command_name),
+           LS("version", TAIN_VERSION), LS("db", db.p), LI("pid", getpid()));
 }
 
 static int run_command(const struct command *c, struct settings *s) {

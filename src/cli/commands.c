@@ -18,6 +18,11 @@ static const struct command table[] = {
      "starts it again). A second one on the same database stands by and takes over when the first "
      "is gone; catchup may run beside it.",
      "tain updater --metrics-bind 127.0.0.1:9464", false, cmd_updater},
+    {"serve", CMD_SERVE, "serve pages, the HN API and search from the archive",
+     "Answers over HTTP until it is stopped by a signal (then it ends with 0): pages to read and "
+     "search, the Hacker News API below /v0 and the HN Search API below /api/v1. It only reads, "
+     "but for the search index, which it fills beside. Several may run on one archive.",
+     "tain serve --listen 127.0.0.1:8080", false, cmd_serve},
     {"status", CMD_STATUS, "say what the archive has, and what it lacks",
      "Prints the frontier (every id up to it is stored or confirmed missing), the lag behind the "
      "newest item, and what waits, stalls or was given up. It asks the database only.",

@@ -4,6 +4,7 @@
 #include "cli/archive.h"
 #include "cli/cli.h"
 #include "mirror/metrics.h"
+#include "web/web_metrics.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +14,21 @@ static const unsigned catchup_vitals = VITAL_BIT(VITAL_DATABASE) | VITAL_BIT(VIT
 static const unsigned updater_vitals = VITAL_BIT(VITAL_DATABASE) | VITAL_BIT(VITAL_STREAM) |
                                        VITAL_BIT(VITAL_LAG) | VITAL_BIT(VITAL_WORKERS);
 
-static void gather(struct monitor *m, bool updater) {
-    m->families = xcalloc(mirror_n_metrics + updater_n_metrics, sizeof *m->families);
-    for (size_t i = 0; i < mirror_n_metrics; i++)
+static void gather(struct monitor *m, enum command_id command) {
+    m->families =
+        xcalloc(mirror_n_metrics + updater_n_metrics + web_n_metrics, sizeof *m->families);
+    for (size_t i = 0; command != CMD_SERVE && i < mirror_n_metrics; i++)
         m->families[m->n++] = mirror_metrics[i];
-    for (size_t i = 0; updater && i < updater_n_metrics; i++)
+    for (size_t i = 0; command == CMD_UPDATER && i < updater_n_metrics; i++)
         m->families[m->n++] = updater_metrics[i];
+    for (size_t i = 0; command == CMD_SERVE && i < web_n_metrics; i++)
+        m->families[m->n++] = web_metrics[i];
+}
+
+static unsigned watched_by(enum command_id command) {
+    if (command == CMD_UPDATER)
+        return updater_vitals;
+    return command == CMD_SERVE ? VITAL_BIT(VITAL_DATABASE) : catchup_vitals;
 }
 
 static bool is_off(const char *bind) {
@@ -39,13 +49,13 @@ static int do_without(const struct settings *s, enum verdict v, const struct err
 }
 
 int monitor_start(struct monitor *m, const struct settings *s) {
-    bool updater = s->command == CMD_UPDATER;
+    bool daemon = s->command == CMD_UPDATER || s->command == CMD_SERVE;
     struct err e;
     *m = (struct monitor){0};
-    vitals_init(&m->vitals, &clock_machine, updater ? updater_vitals : catchup_vitals);
+    vitals_init(&m->vitals, &clock_machine, watched_by(s->command));
+    gather(m, s->command);
     if (is_off(s->metrics_bind))
         return 0;
-    gather(m, updater);
     enum verdict v = metrics_http_start(
         &(struct metrics_http_options){
             .bind = s->metrics_bind, .families = m->families, .n = m->n, .vitals = &m->vitals},
@@ -53,7 +63,7 @@ int monitor_start(struct monitor *m, const struct settings *s) {
     if (v != V_OK)
         return do_without(s, v, &e);
     bool asked = settings_origin(s, "metrics-bind") != ORIGIN_DEFAULT;
-    LOG_AT(asked || updater ? LOG_INFO : LOG_DEBUG, "metrics", LS("bind", s->metrics_bind),
+    LOG_AT(asked || daemon ? LOG_INFO : LOG_DEBUG, "metrics", LS("bind", s->metrics_bind),
            LI("port", metrics_http_port(m->http)));
     return 0;
 }

@@ -6,7 +6,7 @@
 
 #define FIELD(name) offsetof(struct settings, name)
 #define EVERY_COMMAND (WITH_DATABASE | CMD_DEMO)
-#define WITH_DATABASE (CMD_UPDATER | REPORTS)
+#define WITH_DATABASE (CMD_UPDATER | CMD_SERVE | REPORTS)
 #define REPORTS                                                                           \
     (CMD_CATCHUP | CMD_STATUS | CMD_MIGRATE | CMD_VERIFY | CMD_DEAD_LETTER | CMD_DOCTOR | \
      CMD_IMPORT | CMD_EXPORT)
@@ -24,6 +24,24 @@
 
 /* In the order in which help shows them: each command's own options, then the common ones. */
 static const struct option_def table[] = {
+    {"listen", OPTION_STRING, FIELD(listen), CMD_SERVE, "127.0.0.1:8080", .accepts = shape_bind,
+     .allowed = "ADDR:PORT, such as 127.0.0.1:8080 or [::1]:8080", .metavar = "ADDR:PORT",
+     .help = "Where to serve pages and APIs. Port 0 takes a free one; a line of the log names it."},
+    {"public-host", OPTION_LIST, FIELD(public_host), CMD_SERVE, .metavar = "NAME",
+     .help = "Answer requests to this name, besides localhost and loopback addresses. May be "
+             "repeated."},
+    {"read-db", OPTION_STRING, FIELD(read_db), CMD_SERVE, .accepts = shape_database,
+     .allowed = "postgres://... or postgresql://...", .metavar = "DATABASE", .flags = OPTION_SECRET,
+     .help = "Read everything from this copy of the archive, which may be a standby of PostgreSQL. "
+             "Nothing is written then, and --db is not used."},
+    {"query-threads", OPTION_INT, FIELD(query_threads), CMD_SERVE, "4", 1, 64, .metavar = "N",
+     .help = "Threads that read the archive, each with a connection of its own."},
+    {"max-connections", OPTION_INT, FIELD(max_connections), CMD_SERVE, "1024", 8, 100000,
+     .metavar = "N", .help = "Most connections of clients at once; more wait."},
+    {"access-log", OPTION_ENUM, FIELD(access_log), CMD_SERVE, "none", .choices = "none|all|errors",
+     .help = "Which requests get a line in the log."},
+    {"no-index", OPTION_BOOL, FIELD(no_index), CMD_SERVE,
+     .help = "Leave the search index to another process."},
     {"start-id", OPTION_ID, FIELD(start_id), BY_RANGE | CMD_UPDATER, .max = LARGEST_ID,
      .metavar = "ID",
      .help = "First id of the range. Without it catchup begins behind the frontier, any other "
@@ -138,7 +156,7 @@ static const struct option_def table[] = {
      "auto", .choices = "auto|bar|line|none",
      .help = "How to show progress. auto draws a bar on a terminal and writes a line every 10 s "
              "elsewhere."},
-    {"metrics-bind", OPTION_STRING, FIELD(metrics_bind), INGESTS, "127.0.0.1:9464",
+    {"metrics-bind", OPTION_STRING, FIELD(metrics_bind), INGESTS | CMD_SERVE, "127.0.0.1:9464",
      .accepts = shape_bind_or_none,
      .allowed = "ADDR:PORT, such as 127.0.0.1:9464 or [::1]:9464, or none", .metavar = "ADDR:PORT",
      .help = "Serve /metrics, /healthz and /readyz there while running; none turns it off. The "
@@ -177,7 +195,8 @@ static const struct option_def table[] = {
                 "of at most 63 characters",
      .metavar = "NAME", .flags = OPTION_COMMON,
      .help = "Schema that holds the tables on PostgreSQL."},
-    {"no-migrate", OPTION_BOOL, FIELD(no_migrate), INGESTS | CMD_IMPORT, .flags = OPTION_COMMON,
+    {"no-migrate", OPTION_BOOL, FIELD(no_migrate), INGESTS | CMD_IMPORT | CMD_SERVE,
+     .flags = OPTION_COMMON,
      .help = "Do not bring the tables up to date first; fail if they are not."},
     {"upstream", OPTION_STRING, FIELD(upstream), ASKS_UPSTREAM,
      "https://hacker-news.firebaseio.com/v0", .accepts = shape_http_root,

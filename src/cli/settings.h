@@ -23,6 +23,7 @@ enum command_id {
     CMD_IMPORT = 1 << 7,
     CMD_EXPORT = 1 << 8,
     CMD_UPDATER = 1 << 9,
+    CMD_SERVE = 1 << 10,
 };
 
 /* Where a value came from; a later one wins over an earlier one. */
@@ -69,6 +70,13 @@ struct settings {
     double startup_rescan_days, rescan_window_days;
     int64_t rescan_interval_ms, persist_interval_ms, stream_timeout_ms, catchup_interval_ms;
     int64_t outage_rescan_after_ms, lists_interval_ms, updater_lease_ms;
+
+    /* serve */
+    char *listen, *read_db;
+    struct string_list public_host;
+    int64_t query_threads, max_connections;
+    int access_log; /* enum access_log of web/server.h, whose order the choices have */
+    bool no_index;
 
     /* verify and dead-letter */
     int64_t sample, id;

@@ -9,6 +9,8 @@
 #include "base/err.h"
 #include "store/store.h"
 
+#include <sys/types.h>
+
 #define CALL_PARAMS_MAX 32
 #define CALL_PATH_MAX 1024
 #define CALL_QUERY_MAX 8192
@@ -18,6 +20,18 @@ struct web; /* what all calls share, see web/server.h */
 
 struct call_param {
     struct str name, value; /* decoded; valid UTF-8 without control characters */
+};
+
+/* An answer that goes on as long as the client listens: an event stream. A handler on a query
+ * thread fills it in; from then on it belongs to the connection. read and close run on the loop
+ * thread of that connection and must not block. Whoever has news calls call_wake(), on any thread,
+ * which makes the server ask again; not after close(), so it takes a lock that close() takes too.
+ */
+struct call_stream {
+    /* Writes up to max bytes. 0: nothing now, sleep until call_wake(). Below 0: the end. */
+    ssize_t (*read)(void *arg, char *buf, size_t max);
+    void (*close)(void *arg); /* once, when the client or the server has gone; may be NULL */
+    void *arg;
 };
 
 struct call {
@@ -36,6 +50,7 @@ struct call {
     const char *cache;   /* Cache-Control, static storage; NULL: "no-cache" (revalidate by ETag) */
     struct str location; /* of a redirect; in the arena */
     struct strbuf body;  /* at most CALL_ANSWER_MAX */
+    struct call_stream stream; /* with a `read`: the answer goes on behind the body, see below */
 };
 
 /* The first parameter of this name; STR_NONE when it was not given. */
@@ -45,11 +60,19 @@ struct str call_param(const struct call *c, const char *name);
 MUST_CHECK enum verdict call_param_int(const struct call *c, const char *name, int64_t min,
                                        int64_t max, int64_t otherwise, int64_t *ret, struct err *e);
 
+/* Does the client say that it takes this type? What it takes anyway does not count. */
+bool call_accepts(const struct call *c, const char *type);
+
 /* Hands out what stands in the body now, and goes on with an empty one: the first byte goes early
  * and a long page needs little memory. Status, type and headers are settled with the first call.
  * On a query thread only; elsewhere, and where the client cannot take it, it does nothing. False:
  * the client is gone, whatever else is written goes nowhere. */
 bool call_flush(struct call *c);
+
+/* The stream of this call has something to say, or has ended. Any thread. */
+void call_wake(struct call *c);
+/* Has its client hung up while it slept? Any thread, as call_wake(). */
+bool call_hung_up(const struct call *c);
 
 /* Answers the request. V_OK: as written. Otherwise what was written is dropped (unless it was
  * flushed: then the connection is cut) and e becomes an error page, or {"message": ...} on API
@@ -57,9 +80,19 @@ bool call_flush(struct call *c);
  * cause is logged and not told. */
 typedef enum verdict call_fn(struct call *c, struct err *e);
 
+/* Answers many calls of one route that wait at the same time, with one read. They share arena and
+ * store. results[i].v is V_OK before, and afterwards what a call_fn would have answered. */
+struct call_result {
+    enum verdict v;
+    struct err e;
+};
+#define CALL_BATCH_MAX 128
+typedef void call_batch_fn(struct call *const *calls, size_t n, struct call_result *results);
+
 enum route_kind {
-    ROUTE_QUICK, /* a point read; on SQLite on the loop thread, on PostgreSQL on a query thread */
-    ROUTE_QUERY, /* on a query thread */
+    ROUTE_QUICK,  /* a point read; on SQLite on the loop thread, on PostgreSQL on a query thread */
+    ROUTE_QUERY,  /* on a query thread */
+    ROUTE_STATIC, /* needs no store; on the loop thread, at once */
 };
 enum route_dialect { DIALECT_PAGE, DIALECT_API }; /* how errors look; APIs allow every origin */
 
@@ -70,12 +103,17 @@ struct route {
     call_fn *fn;
     enum route_kind kind;
     enum route_dialect dialect;
+    call_batch_fn *batch; /* may be NULL; used for quick routes on PostgreSQL */
 };
 
-/* Tables of routes, each in the file of its subject; server.c joins them. */
+/* What a route belongs to, for metrics. */
+enum route_area { AREA_PAGES, AREA_HN_API, AREA_SEARCH_API, AREA_ASSETS, AREA_HEALTH, AREA_N };
+
+/* Tables of routes, each in the file of its subject; routes.c joins them. */
 struct route_table {
     const struct route *routes;
     size_t n;
+    enum route_area area;
 };
 
 /* Appends the text so that it may stand in HTML, in an attribute in double quotes too. Control

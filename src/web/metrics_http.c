@@ -1,11 +1,10 @@
 #include "web/metrics_http.h"
 
+#include "web/address.h"
 #include "web/process_metrics.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,8 +38,7 @@ static enum MHD_Result reply_line(struct MHD_Connection *c, unsigned status, con
 static enum MHD_Result reply_metrics(struct metrics_http *m, struct MHD_Connection *c) {
     CLEANUP(strbuf_release) struct strbuf page;
     strbuf_init(&page, MAX_PAGE);
-    process_metrics_read();
-    metrics_render(process_metrics, process_n_metrics, &page);
+    process_metrics_render(&page);
     metrics_render(m->o.families, m->o.n, &page);
     if (page.overflow)
         return reply_line(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "the page is too large\n");
@@ -85,35 +83,10 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
     return reply_line(c, MHD_HTTP_NOT_FOUND, "try /metrics, /healthz or /readyz\n");
 }
 
-static enum verdict parse_bind(const char *bind, struct sockaddr_storage *ret, struct err *e) {
-    char host[64];
-    const char *colon = strrchr(bind, ':');
-    char *end;
-    long port = colon ? strtol(colon + 1, &end, 10) : -1;
-    size_t n = colon ? (size_t)(colon - bind) : sizeof host;
-    if (n >= sizeof host || colon[1] == '\0' || *end || port < 0 || port > 65535)
-        return err_set(e, V_INVALID, "config", 0, "'%s' is not ADDR:PORT", bind);
-    bool brackets = n > 2 && bind[0] == '[' && bind[n - 1] == ']';
-    snprintf(host, sizeof host, "%.*s", (int)(brackets ? n - 2 : n), bind + brackets);
-    struct sockaddr_in *v4 = (struct sockaddr_in *)ret;
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret;
-    memset(ret, 0, sizeof *ret);
-    if (inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &v4->sin_addr)) {
-        v4->sin_family = AF_INET;
-        v4->sin_port = htons((uint16_t)port);
-    } else if (inet_pton(AF_INET6, host, &v6->sin6_addr) == 1) {
-        v6->sin6_family = AF_INET6;
-        v6->sin6_port = htons((uint16_t)port);
-    } else {
-        return err_set(e, V_INVALID, "config", 0, "'%s' is not an address", host);
-    }
-    return V_OK;
-}
-
 enum verdict metrics_http_start(const struct metrics_http_options *o, struct metrics_http **ret,
                                 struct err *e) {
     struct sockaddr_storage address = {0};
-    enum verdict v = parse_bind(o->bind, &address, e);
+    enum verdict v = address_parse(o->bind, &address, e);
     if (v != V_OK)
         return v;
     struct metrics_http *m = xcalloc(1, sizeof *m);

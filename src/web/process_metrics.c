@@ -1,6 +1,7 @@
 #include "web/process_metrics.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -126,4 +127,12 @@ void process_metrics_read(void) {
         metric_set(&m_cpu, 0, (int64_t)cpu.tv_sec * 1000000 + cpu.tv_nsec / 1000);
     read_stat();
     read_descriptors();
+}
+
+void process_metrics_render(struct strbuf *out) {
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&one);
+    process_metrics_read();
+    metrics_render(process_metrics, process_n_metrics, out);
+    pthread_mutex_unlock(&one);
 }

@@ -10,5 +10,7 @@ extern const size_t process_n_metrics;
 
 /* Reads them anew. A figure that cannot be had has no line. One thread at a time. */
 void process_metrics_read(void);
+/* Reads and appends them, for a page. Any thread. */
+void process_metrics_render(struct strbuf *out);
 
 #endif

@@ -2,6 +2,7 @@
  * lines that belong between its two marks. Also: every family is well made. */
 #include "mirror/metrics.h"
 #include "web/process_metrics.h"
+#include "web/web_metrics.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -25,13 +26,15 @@ struct group {
     struct metric *const *all;
     size_t n;
 };
-#define GROUPS 3
+#define GROUPS 4
 
 static struct group group(int i) {
     if (i == 0)
         return (struct group){"catchup and updater", mirror_metrics, mirror_n_metrics};
     if (i == 1)
         return (struct group){"updater only", updater_metrics, updater_n_metrics};
+    if (i == 2)
+        return (struct group){"serve", web_metrics, web_n_metrics};
     return (struct group){"every process", process_metrics, process_n_metrics};
 }
 
@@ -117,7 +120,7 @@ static void every_family_is_well_made(void **state UNUSED) {
     for (int i = 0; i < GROUPS; i++)
         for (size_t k = 0; k < group(i).n; k++) {
             const struct metric *m = group(i).all[k];
-            check_name(m, i < 2);
+            check_name(m, i < 3);
             assert_in_range(m->n_series, m->type == METRIC_HISTOGRAM ? 0 : 1, METRIC_MAX_SERIES);
             assert_in_range(m->n_bounds, 0, METRIC_MAX_BUCKETS);
             for (int b = 1; b < m->n_bounds; b++)

@@ -1,0 +1,55 @@
+#include "web/server_int.h"
+
+#define TRY_EVERY_MS 1000
+
+void desk_init(struct desk *d, struct web *w, bool may_wait) {
+    *d = (struct desk){.web = w, .may_wait = may_wait};
+    arena_init(&d->arena);
+}
+
+void desk_release(struct desk *d) {
+    store_close(d->store);
+    arena_release(&d->arena);
+    gzip_free(d->gzip);
+    d->store = NULL;
+    d->gzip = NULL;
+}
+
+static void note(struct web *w, bool well) {
+    int64_t none = 0;
+    if (well)
+        atomic_store(&w->db_failed_since, 0);
+    else
+        atomic_compare_exchange_strong(&w->db_failed_since, &none, clock_mono(w->o.clock));
+}
+
+enum verdict desk_store(struct desk *d, struct err *e) {
+    if (d->store)
+        return V_OK;
+    int64_t now = clock_mono(d->web->o.clock);
+    if (now < d->next_try)
+        return err_set(e, V_RETRY, "http", 0, "the archive cannot be reached");
+    d->next_try = now + TRY_EVERY_MS;
+    enum verdict v = store_open(&d->web->o.store, &d->store, e);
+    note(d->web, v == V_OK);
+    return v == V_OK ? V_OK : V_RETRY;
+}
+
+bool desk_recover(struct desk *d) {
+    int64_t now = clock_mono(d->web->o.clock);
+    if (!d->store || now < d->next_try)
+        return false;
+    struct err e;
+    enum verdict v = store_recover(d->store, &e);
+    note(d->web, v == V_OK);
+    d->next_try = v == V_OK ? 0 : now + TRY_EVERY_MS;
+    return v == V_OK;
+}
+
+void desk_begin(struct desk *d) {
+    atomic_store_explicit(&d->busy_since, clock_mono(d->web->o.clock), memory_order_relaxed);
+}
+
+void desk_end(struct desk *d) {
+    atomic_store_explicit(&d->busy_since, 0, memory_order_relaxed);
+}

@@ -1,0 +1,189 @@
+/* Query threads, each with a store of its own, and the calls that wait for one. Point reads have a
+ * queue of their own: one thread takes nothing else, and what waits there is read many at once. */
+#include "web/server_int.h"
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "web/web_metrics.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct line {
+    struct request *first, *last;
+    size_t n;
+};
+
+struct clerk {
+    struct pool *pool;
+    struct desk desk;
+    pthread_t thread;
+    bool running, quick_only;
+};
+
+struct pool {
+    struct web *web;
+    pthread_mutex_t lock;
+    pthread_cond_t quick_came, query_came;
+    struct line quick, query;
+    size_t cap;
+    bool closed;
+    struct clerk clerks[WEB_QUERY_THREADS_MAX];
+    int n;
+};
+
+static void line_add(struct line *l, struct request *r) {
+    r->job_next = NULL;
+    if (l->last)
+        l->last->job_next = r;
+    else
+        l->first = r;
+    l->last = r;
+    l->n++;
+}
+
+static struct request *line_take(struct line *l) {
+    struct request *r = l->first;
+    l->first = r->job_next;
+    if (!l->first)
+        l->last = NULL;
+    l->n--;
+    return r;
+}
+
+/* The first, and with it those behind it that its route reads in the same statement. */
+static size_t take_quick(struct line *l, struct request **out) {
+    size_t n = 0;
+    out[n++] = line_take(l);
+    while (out[0]->route->batch && n < CALL_BATCH_MAX && l->first &&
+           l->first->route->batch == out[0]->route->batch)
+        out[n++] = line_take(l);
+    return n;
+}
+
+/* Waits for work. 0: there will be none. */
+static size_t take(struct clerk *c, struct request **out) {
+    struct pool *p = c->pool;
+    size_t n = 0;
+    pthread_mutex_lock(&p->lock);
+    while (n == 0) {
+        if (p->quick.n) {
+            n = take_quick(&p->quick, out);
+        } else if (p->query.n && !c->quick_only) {
+            out[n++] = line_take(&p->query);
+        } else if (p->closed) {
+            break;
+        } else {
+            pthread_cond_wait(c->quick_only ? &p->quick_came : &p->query_came, &p->lock);
+        }
+    }
+    metric_set(&m_web_waiting, 0, (int64_t)(p->quick.n + p->query.n));
+    pthread_mutex_unlock(&p->lock);
+    return n;
+}
+
+static bool is_closed(struct pool *p) {
+    pthread_mutex_lock(&p->lock);
+    bool closed = p->closed;
+    pthread_mutex_unlock(&p->lock);
+    return closed;
+}
+
+static void serve(struct clerk *c, struct request **all, size_t n) {
+    desk_begin(&c->desk);
+    if (is_closed(c->pool)) {
+        for (size_t i = 0; i < n; i++)
+            answer_conclude(all[i], V_STOPPED, NULL);
+    } else if (n > 1 || (all[0]->route->batch && all[0]->route->kind == ROUTE_QUICK)) {
+        answer_batch(all, n, &c->desk);
+    } else {
+        answer(all[0], &c->desk);
+    }
+    for (size_t i = 0; i < n; i++)
+        request_wake(all[i], true);
+    desk_end(&c->desk);
+}
+
+static void *run(void *arg) {
+    struct clerk *c = arg;
+    struct request *all[CALL_BATCH_MAX];
+    struct err e;
+    if (desk_store(&c->desk, &e) != V_OK)
+        log_warn("a query thread cannot reach the archive yet", LE(&e));
+    for (size_t n; (n = take(c, all));)
+        serve(c, all, n);
+    desk_release(&c->desk);
+    return NULL;
+}
+
+static enum verdict start_clerk(struct pool *p, int i, struct err *e) {
+    struct clerk *c = &p->clerks[i];
+    char name[16];
+    c->pool = p;
+    c->quick_only = p->web->o.shared && i == 0 && p->n > 1;
+    desk_init(&c->desk, p->web, true);
+    snprintf(name, sizeof name, "web-query-%d", i);
+    enum verdict v = thread_start(&c->thread, name, run, c, e);
+    c->running = v == V_OK;
+    return v;
+}
+
+enum verdict pool_start(struct web *w, struct pool **ret, struct err *e) {
+    struct pool *p = xcalloc(1, sizeof *p);
+    p->web = w;
+    p->n = w->o.query_threads;
+    p->cap = (size_t)w->o.queue;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->quick_came, NULL);
+    pthread_cond_init(&p->query_came, NULL);
+    enum verdict v = V_OK;
+    for (int i = 0; i < p->n && v == V_OK; i++)
+        v = start_clerk(p, i, e);
+    if (v != V_OK)
+        pool_stop(p);
+    else
+        *ret = p;
+    return v;
+}
+
+bool pool_push(struct pool *p, struct request *r) {
+    bool quick = r->route->kind == ROUTE_QUICK && p->clerks[0].quick_only;
+    struct line *l = quick ? &p->quick : &p->query;
+    pthread_mutex_lock(&p->lock);
+    /* as many point reads as there are connections may wait: they are read together */
+    bool taken = !p->closed && (l->n < p->cap || quick);
+    if (taken) {
+        line_add(l, r);
+        if (l->n == 1 || !quick)
+            pthread_cond_signal(quick ? &p->quick_came : &p->query_came);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return taken;
+}
+
+int64_t pool_silence_ms(struct pool *p) {
+    int64_t now = clock_mono(p->web->o.clock), worst = 0;
+    for (int i = 0; i < p->n; i++) {
+        int64_t since = atomic_load_explicit(&p->clerks[i].desk.busy_since, memory_order_relaxed);
+        if (since && now - since > worst)
+            worst = now - since;
+    }
+    return worst;
+}
+
+void pool_stop(struct pool *p) {
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->closed = true;
+    pthread_cond_broadcast(&p->quick_came);
+    pthread_cond_broadcast(&p->query_came);
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 0; i < p->n; i++)
+        if (p->clerks[i].running)
+            pthread_join(p->clerks[i].thread, NULL);
+    pthread_cond_destroy(&p->quick_came);
+    pthread_cond_destroy(&p->query_came);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}

@@ -1,0 +1,307 @@
+/* A request on its loop thread: from the first line to the last byte. */
+#include "web/server_int.h"
+
+#include "web/access.h"
+#include "web/visitors.h"
+#include "web/web_metrics.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SPARE_MAX 256
+
+static int64_t now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static struct request *take_spare(struct loop *l) {
+    struct request *r = l->spare;
+    if (!r) {
+        r = xcalloc(1, sizeof *r);
+        strbuf_init(&r->call.body, CALL_ANSWER_MAX);
+        strbuf_init(&r->packed, CALL_ANSWER_MAX);
+        return r;
+    }
+    l->spare = r->next;
+    l->n_spare--;
+    return r;
+}
+
+static void forget_large(struct strbuf *b) {
+    if (b->cap > BODY_KEPT)
+        strbuf_release(b);
+    b->max = CALL_ANSWER_MAX;
+    strbuf_clear(b);
+}
+
+static void reset(struct request *r) {
+    struct strbuf body = r->call.body, packed = r->packed;
+    if (r->response)
+        MHD_destroy_response(r->response);
+    pipe_free(r->pipe);
+    free(r->uri);
+    forget_large(&body);
+    forget_large(&packed);
+    memset(&r->call.path, 0, offsetof(struct call, params) - offsetof(struct call, path));
+    r->call.n_params = 0;
+    r->call.location = STR_NONE;
+    r->call.stream = (struct call_stream){0};
+    memset((char *)r + sizeof r->call, 0, sizeof *r - sizeof r->call);
+    r->call.body = body;
+    r->packed = packed;
+}
+
+static void put_back(struct loop *l, struct request *r) {
+    reset(r);
+    if (l->n_spare >= SPARE_MAX || atomic_load(&l->web->ended)) {
+        strbuf_release(&r->call.body);
+        strbuf_release(&r->packed);
+        free(r);
+        return;
+    }
+    r->next = l->spare;
+    l->spare = r;
+    l->n_spare++;
+}
+
+void requests_free_spare(struct loop *l) {
+    while (l->spare) {
+        struct request *r = l->spare;
+        l->spare = r->next;
+        strbuf_release(&r->call.body);
+        strbuf_release(&r->packed);
+        free(r);
+    }
+    l->n_spare = 0;
+}
+
+static void link_active(struct loop *l, struct request *r) {
+    r->prev = NULL;
+    r->next = l->active;
+    if (l->active)
+        l->active->prev = r;
+    l->active = r;
+    atomic_fetch_add(&l->n_active, 1);
+}
+
+static void unlink_active(struct loop *l, struct request *r) {
+    if (r->prev)
+        r->prev->next = r->next;
+    else
+        l->active = r->next;
+    if (r->next)
+        r->next->prev = r->prev;
+    atomic_fetch_sub(&l->n_active, 1);
+}
+
+void *request_open(void *arg, const char *uri, struct MHD_Connection *connection) {
+    struct loop *l = arg;
+    struct request *r = take_spare(l);
+    size_t n = strlen(uri);
+    r->loop = l;
+    r->connection = connection;
+    r->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    r->area = AREA_N;
+    r->began_us = now_us();
+    r->too_long = n > URI_MAX;
+    r->uri_n = r->too_long ? 0 : n;
+    if (r->uri_n >= sizeof r->line)
+        r->uri = xmalloc(n + 1);
+    memcpy(r->uri ? r->uri : r->line, uri, r->uri_n);
+    (r->uri ? r->uri : r->line)[r->uri_n] = '\0';
+    r->call.web = l->web;
+    r->call.status = MHD_HTTP_OK;
+    r->call.type = "text/html; charset=utf-8";
+    r->call.cache = NULL;
+    link_active(l, r);
+    return r;
+}
+
+static enum MHD_Result queue_response(struct request *r) {
+    struct MHD_Response *m = r->response;
+    r->response = NULL;
+    r->state = REQUEST_SENT;
+    enum MHD_Result sent = MHD_queue_response(r->connection, (unsigned)r->call.status, m);
+    MHD_destroy_response(m);
+    return sent;
+}
+
+static enum MHD_Result refuse(struct request *r, int status, const char *text) {
+    answer_error(r, status, text);
+    return queue_response(r);
+}
+
+static const char *header(struct request *r, const char *name) {
+    return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
+}
+
+/* What can be said as soon as the headers are there: an answer now closes the connection, so that
+ * nobody has to read what a client would send. */
+static enum MHD_Result look_at_headers(struct request *r, const char *method) {
+    r->state = REQUEST_SEEN;
+    r->head = strcmp(method, "HEAD") == 0;
+    r->call.head = r->head;
+    visitor_heard(r->connection);
+    if (!r->head && strcmp(method, "GET") != 0)
+        return refuse(r, MHD_HTTP_METHOD_NOT_ALLOWED, "Nothing can be written here.");
+    const char *length = header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    if ((length && strcmp(length, "0") != 0) || header(r, MHD_HTTP_HEADER_TRANSFER_ENCODING))
+        return refuse(r, MHD_HTTP_CONTENT_TOO_LARGE, "A request to read has no body.");
+    return MHD_YES;
+}
+
+static bool addressed_to_us(struct request *r) {
+    const char *host = header(r, MHD_HTTP_HEADER_HOST);
+    return r->area == AREA_HEALTH || host_allowed(&r->loop->web->o.hosts, str_of(host));
+}
+
+static enum MHD_Result enqueue(struct request *r) {
+    struct loop *l = r->loop;
+    r->state = REQUEST_WAITS;
+    r->borrowed = true;
+    if (!pool_push(l->web->pool, r)) {
+        r->borrowed = false;
+        metric_add(&m_web_refused, 0, 1);
+        return refuse(r, MHD_HTTP_SERVICE_UNAVAILABLE, "Too much is being asked at once.");
+    }
+    MHD_suspend_connection(r->connection);
+    r->asleep = true;
+    return MHD_YES;
+}
+
+static enum MHD_Result run(struct request *r) {
+    struct loop *l = r->loop;
+    struct err e;
+    if (r->too_long)
+        return refuse(r, MHD_HTTP_URI_TOO_LONG, "");
+    r->accepts_gzip = gzip_accepted(header(r, MHD_HTTP_HEADER_ACCEPT_ENCODING));
+    if (parse_uri(r, &e) != V_OK)
+        return refuse(r, MHD_HTTP_BAD_REQUEST, e.msg);
+    r->route = route_find(l->web, r->call.path, &r->call.rest, &r->area);
+    if (!addressed_to_us(r))
+        return refuse(r, MHD_HTTP_MISDIRECTED_REQUEST,
+                      "This server answers to localhost and to the names it was given with "
+                      "--public-host.");
+    if (!r->route)
+        return refuse(r, MHD_HTTP_NOT_FOUND, "");
+    if (r->route->kind == ROUTE_QUERY || (r->route->kind == ROUTE_QUICK && l->web->o.shared))
+        return enqueue(r);
+    answer(r, &l->desk);
+    return queue_response(r);
+}
+
+enum MHD_Result request_handle(void *arg UNUSED, struct MHD_Connection *connection UNUSED,
+                               const char *url UNUSED, const char *method,
+                               const char *version UNUSED, const char *upload UNUSED,
+                               size_t *n_upload, void **state) {
+    struct request *r = *state;
+    if (r->state == REQUEST_LINE)
+        return look_at_headers(r, method);
+    if (*n_upload) {
+        *n_upload = 0;
+        return MHD_YES;
+    }
+    if (r->state == REQUEST_SEEN)
+        return run(r);
+    return r->state == REQUEST_READY ? queue_response(r) : MHD_YES;
+}
+
+static void close_stream(struct request *r) {
+    struct call_stream *s = &r->call.stream;
+    if (s->read && s->close)
+        s->close(s->arg);
+    s->read = NULL;
+}
+
+static void take_from_woken(struct request *r) {
+    struct loop *l = r->loop;
+    pthread_mutex_lock(&l->lock);
+    for (struct request **p = &l->woken; r->in_wake && *p; p = &(*p)->wake_next)
+        if (*p == r) {
+            *p = r->wake_next;
+            r->in_wake = false;
+            break;
+        }
+    pthread_mutex_unlock(&l->lock);
+}
+
+void request_completed(void *arg UNUSED, struct MHD_Connection *connection, void **state,
+                       enum MHD_RequestTerminationCode why) {
+    struct request *r = *state;
+    if (!r)
+        return;
+    *state = NULL;
+    close_stream(r);
+    access_note(r, connection, (now_us() - r->began_us), why);
+    visitor_served(connection);
+    unlink_active(r->loop, r);
+    if (r->pipe)
+        pipe_finish(r->pipe, PIPE_GONE);
+    r->gone = true;
+    if (r->borrowed)
+        return; /* its query thread gives it back, and requests_drain() ends it */
+    take_from_woken(r);
+    put_back(r->loop, r);
+}
+
+void request_wake(struct request *r, bool done) {
+    struct loop *l = r->loop;
+    pthread_mutex_lock(&l->lock);
+    bool first = l->woken == NULL;
+    r->done |= done;
+    if (!r->in_wake) {
+        r->in_wake = true;
+        r->wake_next = l->woken;
+        l->woken = r;
+    }
+    pthread_mutex_unlock(&l->lock);
+    uint64_t one = 1;
+    if (first && write(l->wake_fd, &one, sizeof one) < 0)
+        abort(); /* it cannot be full, and it is ours */
+}
+
+static void look_at(struct loop *l, struct request *r, bool done) {
+    if (done)
+        r->borrowed = false;
+    if (r->gone) {
+        if (!r->borrowed)
+            put_back(l, r);
+        return;
+    }
+    if (r->state == REQUEST_WAITS && r->response)
+        r->state = REQUEST_READY;
+    if (r->asleep) {
+        r->asleep = false;
+        MHD_resume_connection(r->connection);
+    }
+}
+
+void requests_drain(struct loop *l) {
+    uint64_t count;
+    if (read(l->wake_fd, &count, sizeof count) < 0)
+        return;
+    pthread_mutex_lock(&l->lock);
+    struct request *r = l->woken;
+    l->woken = NULL;
+    struct request *all[256]; /* what is more comes with the next turn */
+    bool done[256];
+    size_t n = 0;
+    for (; r && n < ARRAY_LEN(all); n++) {
+        all[n] = r;
+        done[n] = r->done;
+        r->in_wake = r->done = false;
+        r = r->wake_next;
+    }
+    l->woken = r;
+    pthread_mutex_unlock(&l->lock);
+    for (size_t i = 0; i < n; i++)
+        look_at(l, all[i], done[i]);
+    uint64_t one = 1;
+    if (r && write(l->wake_fd, &one, sizeof one) < 0)
+        abort();
+}

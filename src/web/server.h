@@ -1,0 +1,56 @@
+/* The HTTP server of `tain serve`: a few loop threads that parse and send, and query threads that
+ * read the archive, each with a connection of its own. It owns all of them. Started, tended and
+ * stopped by the main thread. */
+#ifndef TAIN_WEB_SERVER_H
+#define TAIN_WEB_SERVER_H
+
+#include "base/metrics.h"
+#include "store/store.h"
+#include "web/address.h"
+#include "web/vitals.h"
+
+struct route_table; /* web/call.h */
+
+enum access_log { ACCESS_NONE, ACCESS_ALL, ACCESS_ERRORS };
+
+#define WEB_LOOPS_MAX 8
+#define WEB_QUERY_THREADS_MAX 64
+
+/* All of it must outlive the server. */
+struct web_options {
+    const char *listen; /* ADDR:PORT; port 0 takes a free one */
+    struct host_rule hosts;
+    struct store_options store; /* how each thread opens the archive, for reading */
+    bool shared;                /* it is on PostgreSQL: no loop thread waits for it */
+    int loops, query_threads;   /* 0: two, four */
+    int queue;                  /* calls that may wait for a query thread; 0: 256 */
+    int max_connections;        /* 0: 1024 */
+    int max_per_address;        /* of those, but not from loopback; 0: 256 */
+    int64_t idle_ms;            /* a connection that says nothing is closed; 0: 30 s */
+    int64_t stop_ms;            /* what runs may go on for so long after web_stop(); 0: 10 s */
+    enum access_log access_log;
+    const struct clock *clock;
+    /* For /metrics, /healthz and /readyz; NULL: they are not there. */
+    const struct vitals *vitals;
+    struct metric *const *families;
+    size_t n_families;
+    /* Looked at before the tables of routes.c; a test has its own. */
+    const struct route_table *const *tables;
+    size_t n_tables;
+};
+
+struct web;
+
+/* V_INVALID: the address is none. V_FATAL: it cannot be bound, or a thread cannot be started. */
+MUST_CHECK enum verdict web_start(const struct web_options *o, struct web **ret, struct err *e);
+int web_port(const struct web *w);
+const struct web_options *web_options(const struct web *w);
+const struct clock *web_clock(const struct web *w);
+/* For how long the oldest silence of a loop or query thread lasts; waiting for work is none. */
+int64_t web_silence_ms(const struct web *w);
+/* For how long no thread has been able to reach the archive; 0: it answers. */
+int64_t web_db_down_ms(const struct web *w);
+/* Stops accepting, lets what runs come to its end, then ends every thread. NULL is fine. */
+void web_stop(struct web *w);
+
+#endif

@@ -1,0 +1,154 @@
+/* What the files of the server share. A struct request lives from the request line to the last
+ * byte of its answer and belongs to one loop thread; a query thread borrows it in between
+ * (`borrowed`), and gives it back by request_wake(). Only the loop thread talks to the HTTP library
+ * about a connection: it alone suspends and resumes. Private to this room. */
+#ifndef TAIN_WEB_SERVER_INT_H
+#define TAIN_WEB_SERVER_INT_H
+
+#include "web/call.h"
+#include "web/gzip.h"
+#include "web/pipe.h"
+#include "web/server.h"
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define URI_MAX (CALL_PATH_MAX + CALL_QUERY_MAX)
+#define BODY_KEPT ((size_t)64 * 1024) /* a larger buffer is not kept for the next answer */
+#define GZIP_FROM 1024
+#define RETRY_AFTER "1" /* seconds, of a 503 */
+
+/* What a thread has to answer with. */
+struct desk {
+    struct web *web;
+    struct arena arena;
+    struct store *store;        /* NULL: none yet; desk_store() opens it */
+    int64_t next_try;           /* to open it; clock_mono() */
+    struct gzip *gzip;          /* NULL: not needed yet */
+    bool may_wait;              /* a query thread */
+    _Atomic int64_t busy_since; /* clock_mono(); 0: it waits for work */
+};
+
+enum request_state {
+    REQUEST_LINE,  /* its first line is here */
+    REQUEST_SEEN,  /* all headers are here */
+    REQUEST_WAITS, /* for a query thread */
+    REQUEST_READY, /* there is a response to be queued */
+    REQUEST_SENT,  /* it is queued; its body may still be in the making */
+};
+
+struct loop;
+
+struct request {
+    struct call call;
+    struct loop *loop;
+    struct MHD_Connection *connection;
+    int fd;
+    const struct route *route; /* NULL: none fits */
+    int area;                  /* AREA_N: none */
+    enum request_state state;
+    int64_t began_us;
+
+    char line[256]; /* the URI as it came, or in `uri` when it is longer */
+    char *uri;
+    size_t uri_n;
+    bool too_long, head, accepts_gzip;
+    struct str path_raw; /* in uri; for the log */
+
+    struct MHD_Response *response;
+    int64_t body_bytes;
+    struct strbuf packed; /* the body, compressed */
+    struct desk *desk;    /* who is at it */
+    struct pipe *pipe;    /* NULL: nothing was flushed */
+    size_t fed;           /* of the body of a stream */
+
+    bool borrowed, asleep, gone; /* of the loop thread */
+    bool in_wake, done;          /* under the loop's lock */
+    struct request *wake_next, *job_next;
+    struct request *prev, *next; /* among the active ones of the loop */
+};
+
+struct loop {
+    struct web *web;
+    struct MHD_Daemon *daemon;
+    pthread_t thread;
+    bool running;
+    int wake_fd, epoll_fd;
+    struct desk desk;
+    pthread_mutex_t lock;
+    struct request *woken; /* under the lock */
+    struct request *active, *spare;
+    int n_spare;
+    struct visitor *visitors; /* connections that are open */
+    int64_t next_tick;
+    atomic_int n_active;
+    bool quiet; /* no longer accepts */
+};
+
+struct pool;
+
+struct web {
+    struct web_options o;
+    int port, listen_fd;
+    struct loop loops[WEB_LOOPS_MAX];
+    int n_loops;
+    struct pool *pool;
+    struct crowd *crowd; /* connections by address */
+    atomic_bool stopping, ended;
+    _Atomic int64_t db_failed_since, db_ok_at; /* clock_mono(); 0: not failing */
+};
+
+/* request.c: the HTTP library's callbacks */
+void *request_open(void *loop, const char *uri, struct MHD_Connection *connection);
+enum MHD_Result request_handle(void *loop, struct MHD_Connection *connection, const char *url,
+                               const char *method, const char *version, const char *upload,
+                               size_t *n_upload, void **state);
+void request_completed(void *loop, struct MHD_Connection *connection, void **state,
+                       enum MHD_RequestTerminationCode why);
+/* Any thread: the loop thread is to look at it. With done set, who borrowed it gives it back. */
+void request_wake(struct request *r, bool done);
+/* The loop thread looks at what was woken. */
+void requests_drain(struct loop *l);
+void requests_free_spare(struct loop *l);
+
+/* answer.c: runs the handler of a request on the thread of this desk, and makes the response. */
+void answer(struct request *r, struct desk *d);
+void answer_batch(struct request **all, size_t n, struct desk *d);
+/* Makes a response of what is wrong, with this status; e is told. */
+void answer_error(struct request *r, int status, const char *text);
+/* The end of a handler: its verdict becomes a response, or ends the one that has begun. */
+void answer_conclude(struct request *r, enum verdict v, const struct err *e);
+
+/* reply.c: makes r->response of the call's status, headers and body. */
+void reply_whole(struct request *r);
+void reply_flowing(struct request *r, bool gzip);
+
+/* parse.c: decodes the URI into path and parameters. V_INVALID says what is wrong with it. */
+MUST_CHECK enum verdict parse_uri(struct request *r, struct err *e);
+
+/* call.c: the end of an answer that was flushed. */
+void call_finish_flow(struct call *c, bool well);
+
+/* desk.c */
+void desk_init(struct desk *d, struct web *w, bool may_wait);
+void desk_release(struct desk *d);
+/* Opens the store where there is none. V_RETRY: it cannot be had now. */
+MUST_CHECK enum verdict desk_store(struct desk *d, struct err *e);
+/* After V_RETRY from a handler: whether it makes sense to try again at once. */
+bool desk_recover(struct desk *d);
+void desk_begin(struct desk *d);
+void desk_end(struct desk *d);
+
+/* pool.c */
+MUST_CHECK enum verdict pool_start(struct web *w, struct pool **ret, struct err *e);
+bool pool_push(struct pool *p, struct request *r); /* false: full, or it stops */
+int64_t pool_silence_ms(struct pool *p);
+void pool_stop(struct pool *p); /* what still waits is answered with 503; NULL is fine */
+
+/* routes.c */
+const struct route *route_find(const struct web *w, struct str path, struct str *ret_rest,
+                               int *ret_area);
+bool path_is_api(struct str path); /* where nothing fits: how the error looks */
+
+#endif
