@@ -192,7 +192,7 @@ void apply_tell_items(struct apply *a) {
 
 enum verdict store_apply(struct store *s, struct batch *b, struct apply_stats *ret, struct err *e) {
     static apply_step *const steps[] = {
-        pass_fence,  apply_compare,    apply_find_stories, apply_write_items,
+        pass_fence,  apply_compare,    apply_find_stories, apply_write_items, apply_note_index,
         apply_adopt, apply_exceptions, settle_segment,     note_news,
     };
     struct apply a = {.s = s, .b = b, .stats = ret, .e = e};

@@ -46,6 +46,8 @@ MUST_CHECK enum verdict apply_in_transaction(struct apply *a, apply_step *const 
 enum verdict apply_compare(struct apply *a);
 enum verdict apply_find_stories(struct apply *a);
 enum verdict apply_write_items(struct apply *a);
+/* Notes for the search index what is new or says something else. */
+enum verdict apply_note_index(struct apply *a);
 enum verdict apply_adopt(struct apply *a);
 enum verdict apply_exceptions(struct apply *a);
 /* The part of apply_exceptions() that removes every trouble of what is stored now. */

@@ -96,7 +96,7 @@ static enum verdict add_ages(struct apply *a) {
 enum verdict store_apply_live(struct store *s, struct batch *b, struct apply_stats *ret,
                               struct err *e) {
     static apply_step *const steps[] = {
-        pass_live_fence, apply_compare,   apply_find_stories, apply_write_items,
+        pass_live_fence, apply_compare,   apply_find_stories, apply_write_items,  apply_note_index,
         apply_adopt,     live_exceptions, add_ages,           apply_note_changes,
     };
     struct apply a = {.s = s, .b = b, .stats = ret, .loose = true, .e = e};

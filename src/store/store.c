@@ -30,6 +30,7 @@ enum verdict store_open(const struct store_options *o, struct store **ret, struc
         return err_set(e, V_NOT_FOUND, "config", 0, "there is no archive at %s", o->uri + 7);
     struct store *s = xcalloc(1, sizeof *s);
     s->revisions = o->revisions;
+    s->clock = o->clock ? o->clock : &clock_machine;
     s->lease_ms = o->lease_ms ? o->lease_ms : LEASE_MS;
     arena_init(&s->scratch);
     s->schema = xstrdup(o->schema ? o->schema : "tain");

@@ -12,6 +12,7 @@
 
 struct store {
     struct db *db;
+    const struct clock *clock;
     char *schema;
     enum revisions revisions;
     int64_t lease_ms;

@@ -127,5 +127,7 @@ int read_item_tests(void);
 int read_list_tests(void);
 int read_recent_tests(void);
 int read_thread_tests(void);
+int search_tests(void);
+int index_tests(void);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define N_STEPS 8 /* of store_apply */
+#define N_STEPS 9 /* of store_apply */
 
 static void before(struct fix *f) {
     struct batch *b = wide_batch(f);
@@ -92,6 +92,9 @@ static void after_step_7(void **state) {
 static void after_step_8(void **state) {
     fail_and_repeat(*state, "apply_step:8:fail");
 }
+static void after_step_9(void **state) {
+    fail_and_repeat(*state, "apply_step:9:fail");
+}
 static void before_the_commit(void **state) {
     fail_and_repeat(*state, "db_before_commit:1:fail");
 }
@@ -99,7 +102,7 @@ static void before_the_commit(void **state) {
 static void no_step_was_forgotten(void **state) {
     struct fix *f = *state;
     before(f);
-    fault_setup("apply_step:9:fail");
+    fault_setup("apply_step:10:fail");
     apply_ok(f->s, batch_with_everything(f));
 }
 
@@ -146,11 +149,12 @@ int fault_tests(void) {
         CASE(after_step_6),
         CASE(after_step_7),
         CASE(after_step_8),
+        CASE(after_step_9),
         CASE(before_the_commit),
         CASE(no_step_was_forgotten),
         CASE(a_claim_that_fails_leaves_the_segment),
         CASE(a_lost_connection_is_replaced),
     };
-    _Static_assert(N_STEPS == 8, "one test per step");
+    _Static_assert(N_STEPS == 9, "one test per step");
     return cmocka_run_group_tests_name("faults", tests, NULL, NULL);
 }

@@ -1,0 +1,93 @@
+#include "store/search_doc_int.h"
+#include "store/search_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct candidate *search_add(struct candidates *c, int64_t id, int index) {
+    if (c->n == c->cap) {
+        c->cap = c->cap ? 2 * c->cap : 1024;
+        c->c = xrealloc(c->c, c->cap * sizeof *c->c);
+    }
+    c->c[c->n] = (struct candidate){.id = id, .index = (unsigned char)index};
+    return &c->c[c->n++];
+}
+
+struct scan {
+    struct candidates *c;
+    int index;
+    size_t at; /* the next candidate that a row of marks can be about */
+    unsigned char rank;
+};
+
+static enum verdict take_candidate(void *ctx, const struct db_row *row) {
+    struct scan *sc = ctx;
+    struct candidate *c = search_add(sc->c, db_row_int(row, 0), sc->index);
+    if (sc->rank) {
+        c->rank |= db_row_int(row, 1) == 1 ? RANK_TITLE : 0;
+        c->rank |= db_row_int(row, 2) == 1 ? RANK_PHRASE : 0;
+    }
+    return V_OK;
+}
+
+/* Rows and candidates both come from the newest id on. */
+static enum verdict take_mark(void *ctx, const struct db_row *row) {
+    struct scan *sc = ctx;
+    int64_t id = db_row_int(row, 0);
+    while (sc->at < sc->c->n && sc->c->c[sc->at].id > id)
+        sc->at++;
+    if (sc->at < sc->c->n && sc->c->c[sc->at].id == id)
+        sc->c->c[sc->at].rank |= sc->rank;
+    return V_OK;
+}
+
+static int statement_of(int index) {
+    return index == IN_STORIES ? SQL_SEARCH_STORIES : SQL_SEARCH_COMMENTS;
+}
+
+static enum verdict mark(struct search *s, int index, struct str match, unsigned char rank,
+                         struct candidates *c, size_t from) {
+    if (!match.p || c->n == from)
+        return V_OK;
+    struct scan sc = {.c = c, .index = index, .at = from, .rank = rank};
+    return db_run(s->s->db, statement_of(index),
+                  DB_VALS(DBT(match), DBI(c->c[c->n - 1].id), DBI(c->c[from].id), DBI(INT64_MAX)),
+                  take_mark, &sc, s->e);
+}
+
+static enum verdict scan_fts(struct search *s, int index, int64_t lo, int64_t hi, size_t max,
+                             struct candidates *c) {
+    const struct search_expr *x = &s->expr[index];
+    size_t from = c->n;
+    struct scan sc = {.c = c, .index = index};
+    enum verdict v = db_run(s->s->db, statement_of(index),
+                            DB_VALS(DBT(x->match), DBI(lo), DBI(hi), DBI((int64_t)max)),
+                            take_candidate, &sc, s->e);
+    if (v == V_OK)
+        v = mark(s, index, x->title, RANK_TITLE, c, from);
+    return v == V_OK ? mark(s, index, x->phrase, RANK_PHRASE, c, from) : v;
+}
+
+static enum verdict scan_gin(struct search *s, int index, int64_t lo, int64_t hi, int bits,
+                             size_t max, struct candidates *c) {
+    const struct search_expr *x = &s->expr[index];
+    CLEANUP(strbuf_release) struct strbuf b;
+    strbuf_init(&b, x->match.n + 64);
+    strbuf_addf(&b, "(%.*s) & '", STR_FMT(x->match));
+    search_range_lexeme(hi, bits, &b);
+    strbuf_addc(&b, '\'');
+    struct scan sc = {.c = c, .index = index, .rank = RANK_TITLE | RANK_PHRASE};
+    return db_run(s->s->db, statement_of(index),
+                  DB_VALS(DBT(strbuf_str(&b)), DBI(lo), DBI(hi), DBI((int64_t)max), DBT(x->title),
+                          DBT(x->phrase)),
+                  take_candidate, &sc, s->e);
+}
+
+enum verdict search_scan(struct search *s, int index, int64_t lo, int64_t hi, int bits, size_t max,
+                         struct candidates *c, bool *ret_more) {
+    size_t before = c->n;
+    enum verdict v = store_is_shared(s->s) ? scan_gin(s, index, lo, hi, bits, max, c)
+                                           : scan_fts(s, index, lo, hi, max, c);
+    *ret_more = c->n - before == max;
+    return v;
+}
