@@ -11,8 +11,12 @@ build_packages="gcc libc6-dev make meson ninja-build pkgconf python3 libcurl4-op
     libidn2-dev libzstd-dev zlib1g-dev libssl-dev libsystemd-dev"
 deb_packages="dpkg-dev ca-certificates systemd"
 test_packages="libcmocka-dev libjansson-dev postgresql-15 nginx-core nghttp2-server openssl zstd
-    util-linux clang clang-format prometheus mandoc zsh"
+    util-linux clang clang-format prometheus mandoc zsh chromium"
 lint_packages="clang-tidy cppcheck libclang-rt-14-dev"
+# Other sources of nodejs bring npm along, and refuse Debian's: what is there is enough.
+if ! command -v node >/dev/null 2>&1 || ! command -v npm >/dev/null 2>&1; then
+    test_packages="$test_packages nodejs npm"
+fi
 
 case "${1:-build}" in
 build) wanted=$build_packages ;;

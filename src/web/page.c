@@ -80,9 +80,9 @@ static void freshness(struct strbuf *b, const struct archive_state *state, int64
     }
     bool stale = now_ms - state->maxitem_at > STALE_MS;
     strbuf_addf(b, "<p class=\"fresh%s\">A mirror of Hacker News, ", stale ? " stale" : "");
-    if (state->frontier_id) {
+    if (state->frontier_excluding_waiting) {
         strbuf_adds(b, "complete up to item ");
-        page_number(b, state->frontier_id);
+        page_number(b, state->frontier_excluding_waiting);
         strbuf_adds(b, " of ");
         page_number(b, state->maxitem);
     } else {

@@ -36,7 +36,7 @@ static void when_seen(struct strbuf *b, int64_t seen_at, int64_t now_ms) {
         strbuf_adds(b, "as Hacker News had it ");
         page_time(b, seen_at / 1000, now_ms / 1000);
     } else {
-        strbuf_adds(b, "ranked here");
+        strbuf_adds(b, "ranked by this mirror");
     }
     strbuf_adds(b, "</p>");
 }
