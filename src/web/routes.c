@@ -7,6 +7,10 @@
 
 /* Where one more table is added. */
 static const struct route_table *const tables[] = {
+    &health_routes,    /* /metrics, /healthz, /readyz */
+    &asset_routes,     /* /assets/... */
+    &page_list_routes, /* /, /newest, ... */
+    &page_item_routes, /* /item */
 };
 
 /* Does the path fit, and what does the star stand for? */
