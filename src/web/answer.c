@@ -1,4 +1,5 @@
 #include "base/log.h"
+#include "web/page.h"
 #include "web/server_int.h"
 
 #include <inttypes.h>
@@ -35,19 +36,6 @@ static const char *status_words(int status) {
     }
 }
 
-static void write_page(struct call *c, int status, const char *text) {
-    strbuf_adds(&c->body, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-                          "<meta name=\"viewport\" content=\"width=device-width\"><title>");
-    strbuf_addf(&c->body, "%s</title></head>\n<body><main><h1>%d</h1><p>%s.</p>",
-                status_words(status), status, status_words(status));
-    if (*text) {
-        strbuf_adds(&c->body, "<p>");
-        strbuf_add_html(&c->body, str_of(text));
-        strbuf_adds(&c->body, "</p>");
-    }
-    strbuf_adds(&c->body, "<p><a href=\"/\">Front page</a></p></main></body></html>\n");
-}
-
 static bool in_json(const struct request *r) {
     return r->route ? r->route->dialect == DIALECT_API
                     : r->call.path.p && path_is_api(r->call.path);
@@ -64,7 +52,7 @@ void answer_error(struct request *r, int status, const char *text) {
         strbuf_add_json(&c->body, str_of(*text ? text : status_words(status)));
         strbuf_adds(&c->body, "}");
     } else {
-        write_page(c, status, text);
+        page_error(&c->body, status, status_words(status), str_of(text));
     }
     reply_whole(r);
 }

@@ -1,5 +1,7 @@
 #include "web/page.h"
 
+#include "web/assets.h"
+
 #include <string.h>
 
 #define STALE_MS                                                                    \
@@ -65,9 +67,12 @@ void page_begin(struct strbuf *b, const struct page_head *h) {
                    "<meta name=\"color-scheme\" content=\"light dark\">\n");
     if (h->no_index)
         strbuf_adds(b, "<meta name=\"robots\" content=\"noindex\">\n");
-    strbuf_adds(b, "<link rel=\"icon\" type=\"image/svg+xml\" href=\"/assets/favicon.svg\">\n"
-                   "<link rel=\"stylesheet\" href=\"/assets/tain.css\">\n"
-                   "<script src=\"/assets/tain.js\"></script>\n</head>\n<body>\n"
+    strbuf_addf(b,
+                "<link rel=\"icon\" type=\"image/svg+xml\" href=\"%s\">\n"
+                "<link rel=\"stylesheet\" href=\"%s\">\n"
+                "<script src=\"%s\"></script>\n",
+                asset_url("favicon.svg"), asset_url("tain.css"), asset_url("tain.js"));
+    strbuf_adds(b, "</head>\n<body>\n"
                    "<a class=\"skip\" href=\"#main\">Skip to the content</a>\n");
     banner(b, h);
     strbuf_adds(b, "<main id=\"main\" tabindex=\"-1\">\n");
@@ -101,30 +106,14 @@ void page_end(struct strbuf *b, const struct archive_state *state, int64_t now_m
                    "rel=\"noopener noreferrer\">Hacker News</a></p></footer>\n</body>\n</html>\n");
 }
 
-static const char *what_went_wrong(int status) {
-    switch (status) {
-    case 400:
-        return "That cannot be asked";
-    case 403:
-        return "Not from here";
-    case 404:
-        return "Not here";
-    case 405:
-        return "Not in this way";
-    case 413:
-        return "Too much";
-    case 503:
-        return "Not now";
-    default:
-        return "Something went wrong";
+void page_error(struct strbuf *b, int status, const char *words, struct str message) {
+    page_begin(b, &(struct page_head){.title = str_of(words), .no_index = true});
+    strbuf_addf(b, "<section class=\"oops\"><p class=\"code\">%d</p><h1>%s</h1>", status, words);
+    if (message.n) {
+        strbuf_adds(b, "<p>");
+        strbuf_add_html(b, message);
+        strbuf_adds(b, "</p>");
     }
-}
-
-void page_error(struct strbuf *b, int status, struct str message) {
-    const char *what = what_went_wrong(status);
-    page_begin(b, &(struct page_head){.title = str_of(what), .no_index = true});
-    strbuf_addf(b, "<section class=\"oops\"><p class=\"code\">%d</p><h1>%s</h1><p>", status, what);
-    strbuf_add_html(b, message);
-    strbuf_adds(b, "</p><p><a href=\"/\">To the front page</a></p></section>\n</main>\n"
+    strbuf_adds(b, "<p><a href=\"/\">To the front page</a></p></section>\n</main>\n"
                    "</body>\n</html>\n");
 }

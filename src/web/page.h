@@ -23,8 +23,9 @@ struct page_head {
 void page_begin(struct strbuf *b, const struct page_head *h);
 /* Ends it; the foot says how fresh the mirror is. state NULL: nothing is known of it. */
 void page_end(struct strbuf *b, const struct archive_state *state, int64_t now_ms);
-/* A whole page that says what went wrong. `message` is plain text. */
-void page_error(struct strbuf *b, int status, struct str message);
+/* A whole page that says what went wrong: in a few words of ours, and in a message in plain text,
+ * which may be empty. */
+void page_error(struct strbuf *b, int status, const char *words, struct str message);
 
 /* The same for a call: page_close() reads the state of the archive for the foot. */
 void page_open(struct call *c, const struct page_head *h);
@@ -50,7 +51,7 @@ void page_ago(struct strbuf *b, int64_t at, int64_t now);
 void page_person(struct strbuf *b, struct str name);
 /* href="/item?id=N" */
 void page_item_href(struct strbuf *b, int64_t id);
-/* Whether an address may be followed from a page of ours: http and https only. */
+/* Whether an address may be followed from a page of ours: http and https only, and no blanks. */
 bool page_may_link(struct str url);
 /* href="..." and what keeps a foreign page at a distance; call it only where page_may_link(). */
 void page_outside_href(struct strbuf *b, struct str url);

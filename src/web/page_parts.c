@@ -136,6 +136,9 @@ void page_item_href(struct strbuf *b, int64_t id) {
 }
 
 bool page_may_link(struct str url) {
+    for (size_t i = 0; i < url.n; i++)
+        if ((unsigned char)url.p[i] <= ' ' || url.p[i] == 0x7F)
+            return false; /* browsers drop some of these, and so read another address than we do */
     return (url.n > 7 && strncasecmp(url.p, "http://", 7) == 0) ||
            (url.n > 8 && strncasecmp(url.p, "https://", 8) == 0);
 }

@@ -11,6 +11,7 @@ static const struct route_table *const tables[] = {
     &asset_routes,     /* /assets/... */
     &page_list_routes, /* /, /newest, ... */
     &page_item_routes, /* /item */
+    &page_user_routes, /* /user */
 };
 
 /* Does the path fit, and what does the star stand for? */
