@@ -413,13 +413,7 @@ UPDATE lists SET seen_at = $2 WHERE name = $1;
 
 -- What pages and APIs read -------------------------------------------------------------------
 
--- Items come with the columns of read_newest, in its order.
-
--- name: read_newest
-SELECT id, deleted, type, by, time, text, dead, parent, poll, url, score, title, parts, descendants,
-       url_key, domain, story_id, first_seen_at, last_fetched_at, last_changed_at
-FROM items WHERE id < $1 AND type IN ('story', 'job', 'poll') AND NOT dead AND NOT deleted
-ORDER BY id DESC LIMIT $2;
+-- Items come with the columns of read_discussions, in its order.
 
 -- name: read_discussions
 SELECT id, deleted, type, by, time, text, dead, parent, poll, url, score, title, parts, descendants,
@@ -436,10 +430,10 @@ SELECT COALESCE(MAX(id), 0) FROM items;
 SELECT ids, seen_at FROM lists WHERE name = $1;
 
 -- name: read_candidates
--- What a list could be made of, among the newest $1 items.
-SELECT t.id, t.type, t.time, t.score, t.title FROM (
-    SELECT id, type, time, score, title, dead, deleted FROM items ORDER BY id DESC LIMIT $1) AS t
-WHERE t.type IN ('story', 'job', 'poll') AND NOT t.dead AND NOT t.deleted;
+-- What a list could be made of, among the newest $1 + 1 items.
+SELECT id, type, time, score, title FROM items
+WHERE id >= COALESCE((SELECT id FROM items ORDER BY id DESC LIMIT 1 OFFSET $1), 0)
+  AND type IN ('story', 'job', 'poll') AND NOT dead AND NOT deleted;
 
 -- name: read_user
 SELECT id, created, karma, about, submitted, gone, last_fetched_at, content_hash

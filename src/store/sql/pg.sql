@@ -298,6 +298,15 @@ FROM unnest($1::bigint[]) WITH ORDINALITY AS u (id, place)
 CROSS JOIN LATERAL (SELECT * FROM items WHERE items.id = u.id OFFSET 0) AS i
 ORDER BY u.place;
 
+-- name: read_newest
+-- OFFSET 0, and the order inside only, let the stories be found by walking down the key. Where it
+-- is not known yet how many there are, the planner would rather sort all of them.
+SELECT i.id, i.deleted, i.type, i.by, i.time, i.text, i.dead, i.parent, i.poll, i.url, i.score,
+       i.title, i.parts, i.descendants, i.url_key, i.domain, i.story_id, i.first_seen_at,
+       i.last_fetched_at, i.last_changed_at
+FROM (SELECT * FROM items WHERE id < $1 ORDER BY id DESC OFFSET 0) AS i
+WHERE i.type IN ('story', 'job', 'poll') AND NOT i.dead AND NOT i.deleted LIMIT $2;
+
 -- name: read_thread
 -- Who names whom below $1, level by level. UNION: no pair comes twice, so that a loop ends. OFFSET
 -- 0 keeps the lookups lookups, whatever the planner thinks of the number of pairs.

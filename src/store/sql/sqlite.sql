@@ -242,6 +242,12 @@ SELECT id, deleted, type, by, time, text, dead, parent, poll, url, score, title,
             FROM (SELECT kid FROM kids WHERE item = $1 ORDER BY display_order)) END
 FROM items WHERE id = $1;
 
+-- name: read_newest
+SELECT id, deleted, type, by, time, text, dead, parent, poll, url, score, title, parts, descendants,
+       url_key, domain, story_id, first_seen_at, last_fetched_at, last_changed_at
+FROM items WHERE id < $1 AND type IN ('story', 'job', 'poll') AND NOT dead AND NOT deleted
+ORDER BY id DESC LIMIT $2;
+
 -- name: read_thread
 -- Who names whom below $1, level by level. UNION: no pair comes twice, so that a loop ends.
 WITH RECURSIVE pairs (item, kid, place) AS (
