@@ -93,7 +93,8 @@ static enum verdict make_list(struct store *s, const struct recipe *recipe, stru
                               struct err *e) {
     struct choosing c = {.recipe = recipe};
     c.all = xmalloc(LOOK_BACK * sizeof *c.all);
-    enum verdict v = db_run(s->db, SQL_READ_CANDIDATES, DB_VALS(DBI(LOOK_BACK - 1)), consider, &c, e);
+    enum verdict v =
+        db_run(s->db, SQL_READ_CANDIDATES, DB_VALS(DBI(LOOK_BACK - 1)), consider, &c, e);
     rank_all(&c);
     qsort(c.all, c.n, sizeof *c.all, by_rank);
     size_t n = c.n < recipe->max ? c.n : recipe->max;
