@@ -66,7 +66,7 @@ static inline bool page_check_attribute(struct page_check *k, struct str name, s
     bool address = page_check_in(name, " href src action ");
     if (!page_check_in(name, known))
         snprintf(k->why, sizeof k->why, "attribute %.*s", STR_FMT(name));
-    else if (!page_check_text(value) || memchr(value.p, '\n', value.n))
+    else if (!page_check_text(value) || (address && memchr(value.p, '\n', value.n)))
         snprintf(k->why, sizeof k->why, "value of %.*s", STR_FMT(name));
     else if (address && (!page_check_address(value) || str_starts(value, "//")))
         snprintf(k->why, sizeof k->why, "address %.*s", STR_FMT(value));
