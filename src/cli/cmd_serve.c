@@ -2,6 +2,7 @@
 #include "cli/archive.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/indexing.h"
 #include "cli/monitor.h"
 #include "cli/notify.h"
 #include "web/server.h"
@@ -83,11 +84,18 @@ static int run(const struct settings *s, struct stop_token *stop, struct monitor
         return v == V_INVALID ? EXIT_USAGE : EXIT_FAILED;
     }
     log_info("serving", LS("listen", s->listen), LI("port", web_port(web)));
-    watch(web, stop, m, n);
+    struct indexing *indexing = NULL;
+    if (!s->no_index && !s->read_db)
+        v = indexing_start(&options.store, &indexing, &e);
+    if (v == V_OK)
+        watch(web, stop, m, n);
+    else
+        complain(s, e.msg);
     notify_stopping(n, "stopping: answering what was asked");
     web_stop(web);
+    indexing_stop(indexing);
     log_info("stopped");
-    return EXIT_DONE;
+    return v == V_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* Opens the archive once, to migrate it and to complain in time; each thread opens its own. */
