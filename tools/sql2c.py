@@ -2,10 +2,12 @@
 """Compiles the SQL of the store into C: an enum of statements and their texts for both databases,
 and the table of migrations.
 
-    sql2c.py OUT.h OUT.c common.sql sqlite.sql pg.sql MIGRATION...
+    sql2c.py OUT.h OUT.c STATEMENTS... MIGRATION...
 
-A statement is in common.sql, or in both sqlite.sql and pg.sql. Lines that begin with `--` are
-comments. `$1` becomes `?1` for SQLite, which numbers its parameters that way.
+A statement is in common.sql, or in both sqlite.sql and pg.sql; a part of the room may have files of
+its own, PART.sql, PART.sqlite.sql and PART.pg.sql. Migrations are in a folder of that name. Lines
+that begin with `--` are comments. `$1` becomes `?1` for SQLite, which numbers its parameters that
+way.
 """
 import os
 import re
@@ -84,9 +86,25 @@ def indexes_of(migrations, kind):
     return found
 
 
+def read_all(paths, kind):
+    """The statements of one database ("sqlite", "pg") or of both ("")."""
+    found = {}
+    for path in paths:
+        own = re.fullmatch(r"(?:.*\.)?(sqlite|pg)\.sql", os.path.basename(path))
+        if (own.group(1) if own else "") != kind:
+            continue
+        for name, text in read_statements(path).items():
+            if name in found:
+                fail(f"{path}: statement {name} is there twice")
+            found[name] = text
+    return found
+
+
 def main():
-    out_h, out_c, common_path, sqlite_path, pg_path, *migration_paths = sys.argv[1:]
-    common, sqlite, pg = (read_statements(p) for p in (common_path, sqlite_path, pg_path))
+    out_h, out_c, *paths = sys.argv[1:]
+    migration_paths = [p for p in paths if os.path.basename(os.path.dirname(p)) == "migrations"]
+    paths = [p for p in paths if p not in migration_paths]
+    common, sqlite, pg = (read_all(paths, kind) for kind in ("", "sqlite", "pg"))
     for name in sorted(set(sqlite) ^ set(pg)):
         fail(f"statement {name} is in one of sqlite.sql and pg.sql only")
     for name in sorted(set(common) & set(sqlite)):
