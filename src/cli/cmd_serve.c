@@ -43,6 +43,7 @@ static struct web_options options_of(const struct settings *s, const struct moni
         .shared = strncmp(uri, "sqlite:", 7) != 0,
         .query_threads = (int)s->query_threads,
         .max_connections = (int)s->max_connections,
+        .keep_alive_ms = (int)s->stream_keep_alive_ms,
         .access_log = (enum access_log)s->access_log,
         .clock = &clock_machine,
         .vitals = &m->vitals,

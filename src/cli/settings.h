@@ -74,7 +74,7 @@ struct settings {
     /* serve */
     char *listen, *read_db;
     struct string_list public_host;
-    int64_t query_threads, max_connections;
+    int64_t query_threads, max_connections, stream_keep_alive_ms;
     int access_log; /* enum access_log of web/server.h, whose order the choices have */
     bool no_index;
 

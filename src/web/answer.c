@@ -12,6 +12,7 @@ static void clear(struct call *c) {
     c->type = "text/html; charset=utf-8";
     c->cache = NULL;
     c->location = STR_NONE;
+    c->unknown = false;
     c->stream = (struct call_stream){0};
 }
 
@@ -110,11 +111,12 @@ static void sit(struct request *r, struct desk *d) {
 
 void answer(struct request *r, struct desk *d) {
     struct err e = {0};
-    enum verdict v = r->route->kind == ROUTE_STATIC ? V_OK : desk_store(d, &e);
+    bool no_store = r->streams || r->route->kind == ROUTE_STATIC;
+    enum verdict v = no_store ? V_OK : desk_store(d, &e);
     sit(r, d);
     if (v == V_OK)
-        v = r->route->fn(&r->call, &e);
-    if (v == V_RETRY && !r->pipe && d->store && desk_recover(d)) {
+        v = r->streams ? r->route->stream(&r->call, &e) : r->route->fn(&r->call, &e);
+    if (v == V_RETRY && !no_store && !r->pipe && d->store && desk_recover(d)) {
         clear(&r->call);
         arena_reset(&d->arena);
         v = r->route->fn(&r->call, &e);

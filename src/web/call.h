@@ -50,6 +50,7 @@ struct call {
     const char *cache;   /* Cache-Control, static storage; NULL: "no-cache" (revalidate by ETag) */
     struct str location; /* of a redirect; in the arena */
     struct strbuf body;  /* at most CALL_ANSWER_MAX */
+    bool unknown;        /* a null that the archive cannot vouch for: a header says so */
     struct call_stream stream; /* with a `read`: the answer goes on behind the body, see below */
 };
 
@@ -104,6 +105,9 @@ struct route {
     enum route_kind kind;
     enum route_dialect dialect;
     call_batch_fn *batch; /* may be NULL; used for quick routes on PostgreSQL */
+    /* May be NULL. Answers in place of fn when the client takes an event stream; on the loop
+     * thread, at once and without a store. */
+    call_fn *stream;
 };
 
 /* What a route belongs to, for metrics. */

@@ -28,6 +28,8 @@ static void add_headers(struct request *r, struct MHD_Response *m) {
     add(m, MHD_HTTP_HEADER_CACHE_CONTROL, c->cache ? c->cache : "no-cache");
     if (c->location.p)
         add(m, MHD_HTTP_HEADER_LOCATION, c->location.p);
+    if (c->unknown)
+        add(m, "X-Tain-Known", "no");
     if (r->route && r->route->dialect == DIALECT_API)
         add(m, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, "*");
     else

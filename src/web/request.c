@@ -118,6 +118,7 @@ void *request_open(void *arg, const char *uri, struct MHD_Connection *connection
     r->call.status = MHD_HTTP_OK;
     r->call.type = "text/html; charset=utf-8";
     r->call.cache = NULL;
+    r->call.unknown = false;
     link_active(l, r);
     return r;
 }
@@ -189,6 +190,11 @@ static enum MHD_Result run(struct request *r) {
                       "--public-host.");
     if (!r->route)
         return refuse(r, MHD_HTTP_NOT_FOUND, "");
+    r->streams = r->route->stream && call_accepts(&r->call, "text/event-stream");
+    if (r->streams) {
+        answer(r, &l->desk);
+        return queue_response(r);
+    }
     if (r->route->kind == ROUTE_QUERY || (r->route->kind == ROUTE_QUICK && l->web->o.shared))
         return enqueue(r);
     answer(r, &l->desk);

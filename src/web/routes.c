@@ -1,5 +1,6 @@
 #include "web/routes.h"
 
+#include "web/hn_api.h"
 #include "web/page_routes.h"
 #include "web/server_int.h"
 
@@ -7,6 +8,7 @@
 
 /* Where one more table is added. */
 static const struct route_table *const tables[] = {
+    &hn_api_routes,    /* /v0/... */
     &health_routes,    /* /metrics, /healthz, /readyz */
     &asset_routes,     /* /assets/... */
     &page_list_routes, /* /, /newest, ... */

@@ -2,6 +2,8 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "web/herald.h"
+#include "web/stream.h"
 #include "web/visitors.h"
 
 #include <errno.h>
@@ -29,6 +31,14 @@ const struct web_options *web_options(const struct web *w) {
 
 const struct clock *web_clock(const struct web *w) {
     return w->o.clock;
+}
+
+struct stream_hub *web_streams(const struct web *w) {
+    return w->streams;
+}
+
+struct herald *web_herald(const struct web *w) {
+    return w->herald;
 }
 
 int64_t web_silence_ms(const struct web *w) {
@@ -138,15 +148,43 @@ static void fill_in(struct web_options *o) {
     o->clock = o->clock ? o->clock : &clock_machine;
 }
 
+static void wake_call(void *call) {
+    call_wake(call);
+}
+
+static bool call_gone(void *call) {
+    return call_hung_up(call);
+}
+
+static const struct stream_door stream_door = {wake_call, call_gone};
+
+/* Others than streams find room too. */
+static size_t most_streams(int max_connections) {
+    return (size_t)(max_connections - max_connections / 64 - 8 > 1
+                        ? max_connections - max_connections / 64 - 8
+                        : 1);
+}
+
+static enum verdict start_herald(struct web *w, struct err *e) {
+    const struct herald_options o = {.store = &w->o.store,
+                                     .hub = w->streams,
+                                     .clock = w->o.clock,
+                                     .keep_alive_ms = w->o.keep_alive_ms};
+    return w->o.store.uri ? herald_start(&o, &w->herald, e) : V_OK;
+}
+
 enum verdict web_start(const struct web_options *o, struct web **ret, struct err *e) {
     struct web *w = xcalloc(1, sizeof *w);
     w->o = *o;
     fill_in(&w->o);
     w->listen_fd = -1;
     w->crowd = crowd_new(w->o.max_per_address);
+    w->streams = stream_hub_new(&stream_door, most_streams(w->o.max_connections));
     enum verdict v = address_listen(w->o.listen, BACKLOG, &w->listen_fd, &w->port, e);
     if (v == V_OK)
         v = pool_start(w, &w->pool, e);
+    if (v == V_OK)
+        v = start_herald(w, e);
     for (int i = 0; i < w->o.loops && v == V_OK; i++)
         v = start_loop(w, i, e);
     if (v != V_OK) {
@@ -193,6 +231,7 @@ void web_stop(struct web *w) {
     atomic_store(&w->stopping, true);
     if (w->listen_fd >= 0)
         close(w->listen_fd);
+    stream_hub_stop(w->streams);
     int64_t until = clock_mono(&clock_machine) + w->o.stop_ms;
     while (any_active(w) && clock_mono(&clock_machine) < until)
         (void)poll(NULL, 0, 10);
@@ -203,6 +242,8 @@ void web_stop(struct web *w) {
     atomic_store(&w->ended, true);
     for (int i = 0; i < w->n_loops; i++)
         end_loop(&w->loops[i]);
+    herald_stop(w->herald);
+    stream_hub_free(w->streams);
     crowd_free(w->crowd);
     free(w);
 }

@@ -26,6 +26,7 @@ struct web_options {
     int queue;                  /* calls that may wait for a query thread; 0: 256 */
     int max_connections;        /* 0: 1024 */
     int max_per_address;        /* of those, but not from loopback; 0: 256 */
+    int keep_alive_ms;          /* between signs of life on event streams; 0: 30 s */
     int64_t idle_ms;            /* a connection that says nothing is closed; 0: 30 s */
     int64_t stop_ms;            /* what runs may go on for so long after web_stop(); 0: 10 s */
     enum access_log access_log;
@@ -46,6 +47,8 @@ MUST_CHECK enum verdict web_start(const struct web_options *o, struct web **ret,
 int web_port(const struct web *w);
 const struct web_options *web_options(const struct web *w);
 const struct clock *web_clock(const struct web *w);
+struct stream_hub *web_streams(const struct web *w); /* see web/stream.h */
+struct herald *web_herald(const struct web *w);          /* to be rung by a writer; see web/herald.h */
 /* For how long the oldest silence of a loop or query thread lasts; waiting for work is none. */
 int64_t web_silence_ms(const struct web *w);
 /* For how long no thread has been able to reach the archive; 0: it answers. */

@@ -54,6 +54,7 @@ struct request {
     char *uri;
     size_t uri_n;
     bool too_long, head, accepts_gzip;
+    bool streams;        /* it is answered by its route's `stream` */
     struct str path_raw; /* in uri; for the log */
 
     struct MHD_Response *response;
@@ -95,6 +96,8 @@ struct web {
     int n_loops;
     struct pool *pool;
     struct crowd *crowd; /* connections by address */
+    struct stream_hub *streams;
+    struct herald *herald;
     atomic_bool stopping, ended;
     _Atomic int64_t db_failed_since, db_ok_at; /* clock_mono(); 0: not failing */
 };

@@ -1,5 +1,6 @@
-/* Lock order: the hub's lock, then whatever the door's functions take. A client decides to sleep
- * under the lock, so that nothing published in between is missed. */
+/* Lock order: the hub's lock, then whatever the door's functions take. That a client
+ * sleeps is noted under the lock, so that nothing published in between is missed: it is woken, if
+ * need be before it lies down. */
 #include "web/stream.h"
 
 #include <pthread.h>
@@ -259,7 +260,6 @@ ptrdiff_t stream_read(struct stream_client *c, char *to, size_t max) {
         n = (ptrdiff_t)take_bytes(c, to, max);
     } else {
         c->asleep = true;
-        h->door.sleep(c->connection);
     }
     pthread_mutex_unlock(&h->lock);
     return n;

@@ -1,8 +1,9 @@
 /* Event streams out: who listens to what, and which bytes go to whom next. Of each topic the hub
  * keeps its whole state as one frame and the latest changes as small ones, shared by all clients
  * and counted. A client that keeps up gets every change; one that fell behind what is kept gets the
- * whole state again, so that memory is bounded however slow a peer may be. Knows nothing of HTTP:
- * a connection is put to sleep and woken through two functions. Any thread; one lock. */
+ * whole state again, so that memory is bounded however slow a peer may be. Knows nothing of HTTP: a
+ * connection sleeps when there is nothing to read, and is woken by a function. Any thread; one
+ * lock. */
 #ifndef TAIN_WEB_STREAM_H
 #define TAIN_WEB_STREAM_H
 
@@ -19,11 +20,9 @@ enum stream_topic { TOPIC_UPDATES, TOPIC_MAXITEM, TOPIC_N };
 struct stream_hub;
 struct stream_client;
 
-/* What the hub does with a connection; called under its lock. `sleep` is called on the thread that
- * reads for the client, `wake` on any. */
+/* What the hub does with a connection; called under its lock, on any thread. */
 struct stream_door {
-    void (*sleep)(void *connection);
-    void (*wake)(void *connection);
+    void (*wake)(void *connection); /* there is something to read */
     bool (*gone)(void *connection); /* the peer hung up */
 };
 
@@ -47,8 +46,8 @@ struct stream_client *stream_join(struct stream_hub *h, enum stream_topic topic,
 void stream_leave(struct stream_client *c);
 
 #define STREAM_END (-1)
-/* Up to `max` of the bytes that come next; 0: there are none, and the connection sleeps now;
- * STREAM_END: the stream is over. */
+/* Up to `max` of the bytes that come next; 0: there are none, and the connection may sleep until
+ * it is woken; STREAM_END: the stream is over. */
 ptrdiff_t stream_read(struct stream_client *c, char *to, size_t max);
 
 struct stream_counts {

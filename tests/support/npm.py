@@ -1,4 +1,4 @@
-"""Published packages for tests: installed once into the build folder, never into the source tree."""
+"""Published packages for tests: installed once, below the build folder, never beside sources."""
 
 import json
 import pathlib
@@ -10,8 +10,8 @@ INSTALL_SECONDS = 240
 
 
 def npm_folder(build, name, packages):
-    """A folder below the build folder with these packages {name: version} in node_modules. Skips the
-    test when there is no npm, or when the registry cannot be reached."""
+    """A folder below the build folder with these packages {name: version} in node_modules. Skips
+    the test when there is no npm, or when the registry cannot be reached."""
     if not shutil.which('npm') or not shutil.which('node'):
         raise unittest.SkipTest('npm is not installed')
     folder = pathlib.Path(build) / 'npm' / name

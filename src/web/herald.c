@@ -1,4 +1,4 @@
-#include "web/live.h"
+#include "web/herald.h"
 
 #include "base/log.h"
 #include "base/thread.h"
@@ -12,8 +12,8 @@
 #define SWEEP_MS 2000
 #define TROUBLE_MS 1000 /* until the next try when the store failed */
 
-struct live {
-    struct live_options o;
+struct herald {
+    struct herald_options o;
     struct store *store;
     struct arena arena;
     struct strbuf whole, change;
@@ -28,11 +28,11 @@ struct live {
     bool rung, stopping;
 };
 
-enum verdict live_new(const struct live_options *o, struct live **ret, struct err *e) {
-    struct live *l = xcalloc(1, sizeof *l);
+struct herald *herald_new(const struct herald_options *o) {
+    struct herald *l = xcalloc(1, sizeof *l);
     l->o = *o;
-    l->o.poll_ms = o->poll_ms ? o->poll_ms : LIVE_POLL_MS;
-    l->o.keep_alive_ms = o->keep_alive_ms ? o->keep_alive_ms : LIVE_KEEP_ALIVE_MS;
+    l->o.poll_ms = o->poll_ms ? o->poll_ms : HERALD_POLL_MS;
+    l->o.keep_alive_ms = o->keep_alive_ms ? o->keep_alive_ms : HERALD_KEEP_ALIVE_MS;
     int64_t now = clock_mono(o->clock);
     l->look_at = now;
     l->beat_at = now + l->o.keep_alive_ms;
@@ -46,16 +46,10 @@ enum verdict live_new(const struct live_options *o, struct live **ret, struct er
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* what clock_mono() counts */
     pthread_cond_init(&l->changed, &attr);
     pthread_condattr_destroy(&attr);
-    enum verdict v = store_open(o->store, &l->store, e);
-    if (v != V_OK) {
-        live_free(l);
-        return v;
-    }
-    *ret = l;
-    return V_OK;
+    return l;
 }
 
-void live_free(struct live *l) {
+void herald_free(struct herald *l) {
     if (!l)
         return;
     store_close(l->store);
@@ -67,7 +61,7 @@ void live_free(struct live *l) {
     free(l);
 }
 
-static enum verdict look_at_maxitem(struct live *l, struct err *e) {
+static enum verdict look_at_maxitem(struct herald *l, struct err *e) {
     int64_t maxitem;
     enum verdict v = store_read_maxitem(l->store, &maxitem, e);
     if (v != V_OK || (l->told && maxitem == l->maxitem))
@@ -81,7 +75,7 @@ static enum verdict look_at_maxitem(struct live *l, struct err *e) {
 
 /* The next changes behind the mark, which moves; the whole state goes with them for those who come
  * later. */
-static enum verdict publish_changes(struct live *l, struct err *e) {
+static enum verdict publish_changes(struct herald *l, struct err *e) {
     struct recent all, news = {0};
     int64_t newest, mark = l->mark;
     enum verdict v = store_read_recent(l->store, &l->arena, HN_UPDATES_ITEMS, HN_UPDATES_NAMES,
@@ -103,7 +97,7 @@ static enum verdict publish_changes(struct live *l, struct err *e) {
 }
 
 /* A hundred pages at a time and then the rest of the work, so that a flood delays no keep-alive. */
-static enum verdict look_at_changes(struct live *l, struct err *e) {
+static enum verdict look_at_changes(struct herald *l, struct err *e) {
     int64_t mark;
     for (int page = 0; page < 100; page++) {
         enum verdict v = store_recent_mark(l->store, &mark, e);
@@ -117,8 +111,15 @@ static enum verdict look_at_changes(struct live *l, struct err *e) {
     return V_OK;
 }
 
-static enum verdict look(struct live *l, struct err *e) {
-    enum verdict v = l->broken ? store_recover(l->store, e) : V_OK;
+/* The archive may be away just when the server starts. */
+static enum verdict have_store(struct herald *l, struct err *e) {
+    if (!l->store)
+        return store_open(l->o.store, &l->store, e);
+    return l->broken ? store_recover(l->store, e) : V_OK;
+}
+
+static enum verdict look(struct herald *l, struct err *e) {
+    enum verdict v = have_store(l, e);
     if (v == V_OK)
         v = look_at_maxitem(l, e);
     if (v == V_OK)
@@ -128,12 +129,12 @@ static enum verdict look(struct live *l, struct err *e) {
     return v;
 }
 
-static int64_t soonest(const struct live *l) {
+static int64_t soonest(const struct herald *l) {
     int64_t at = l->look_at < l->beat_at ? l->look_at : l->beat_at;
     return at < l->sweep_at ? at : l->sweep_at;
 }
 
-enum verdict live_step(struct live *l, int *ret_wait_ms, struct err *e) {
+enum verdict herald_step(struct herald *l, int *ret_wait_ms, struct err *e) {
     int64_t now = clock_mono(l->o.clock);
     enum verdict v = V_OK;
     if (now >= l->look_at) {
@@ -152,7 +153,7 @@ enum verdict live_step(struct live *l, int *ret_wait_ms, struct err *e) {
     return v;
 }
 
-static bool wait_for_more(struct live *l, int wait_ms) {
+static bool wait_for_more(struct herald *l, int wait_ms) {
     struct timespec at;
     clock_gettime(CLOCK_MONOTONIC, &at);
     at.tv_nsec += (long)wait_ms * 1000000;
@@ -171,48 +172,43 @@ static bool wait_for_more(struct live *l, int wait_ms) {
 }
 
 static void *run(void *arg) {
-    struct live *l = arg;
+    struct herald *l = arg;
     struct err e;
     int wait_ms;
     do {
         bool was_broken = l->broken;
-        if (live_step(l, &wait_ms, &e) != V_OK && !was_broken)
+        if (herald_step(l, &wait_ms, &e) != V_OK && !was_broken)
             log_warn("the archive cannot be read for event streams", LE(&e));
     } while (wait_for_more(l, wait_ms));
     return NULL;
 }
 
-enum verdict live_start(const struct live_options *o, struct live **ret, struct err *e) {
-    struct live *l;
-    enum verdict v = live_new(o, &l, e);
-    if (v != V_OK)
-        return v;
-    v = look(l, e);
-    if (v == V_OK)
-        v = thread_start(&l->thread, "web-live", run, l, e);
+enum verdict herald_start(const struct herald_options *o, struct herald **ret, struct err *e) {
+    struct herald *l = herald_new(o);
+    enum verdict v = thread_start(&l->thread, "web-herald", run, l, e);
     if (v != V_OK) {
-        live_free(l);
+        herald_free(l);
         return v;
     }
     *ret = l;
     return V_OK;
 }
 
-static void tell(struct live *l, bool *what) {
+static void tell(struct herald *l, bool *what) {
     pthread_mutex_lock(&l->lock);
     *what = true;
     pthread_cond_signal(&l->changed);
     pthread_mutex_unlock(&l->lock);
 }
 
-void live_ring(struct live *l) {
+void herald_ring(struct herald *l) {
     tell(l, &l->rung);
 }
 
-void live_stop(struct live *l) {
+void herald_stop(struct herald *l) {
     if (!l)
         return;
     tell(l, &l->stopping);
     pthread_join(l->thread, NULL);
-    live_free(l);
+    herald_free(l);
 }

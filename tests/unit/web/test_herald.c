@@ -3,7 +3,7 @@
  */
 #include "hn/updates.h"
 #include "store/live.h"
-#include "web/live.h"
+#include "web/herald.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,12 +27,10 @@ struct rig {
     struct store_options options;
     struct store *writer;
     struct stream_hub *hub;
-    struct live *live;
+    struct herald *herald;
     int wakes;
 };
 
-static void ignore(void *connection UNUSED) {
-}
 static void count_wake(void *connection) {
     ((struct rig *)connection)->wakes++;
 }
@@ -44,23 +42,23 @@ static int open_rig(void **state) {
     struct rig *r = xcalloc(1, sizeof *r);
     struct err e;
     clock_manual_init(&r->clock, 1000, T0);
-    strcpy(r->folder, "/tmp/tain-live-XXXXXX");
+    strcpy(r->folder, "/tmp/tain-herald-XXXXXX");
     assert_non_null(mkdtemp(r->folder));
     snprintf(r->path, sizeof r->path, "%s/a.db", r->folder);
     snprintf(r->uri, sizeof r->uri, "sqlite:%s", r->path);
     r->options = (struct store_options){.uri = r->uri, .clock = &r->clock};
     assert_int_equal(store_open(&r->options, &r->writer, &e), V_OK);
-    const struct stream_door door = {ignore, count_wake, never};
+    const struct stream_door door = {count_wake, never};
     r->hub = stream_hub_new(&door, 10);
-    const struct live_options o = {.store = &r->options, .hub = r->hub, .clock = &r->clock};
-    assert_int_equal(live_new(&o, &r->live, &e), V_OK);
+    const struct herald_options o = {.store = &r->options, .hub = r->hub, .clock = &r->clock};
+    r->herald = herald_new(&o);
     *state = r;
     return 0;
 }
 
 static int close_rig(void **state) {
     struct rig *r = *state;
-    live_free(r->live);
+    herald_free(r->herald);
     stream_hub_free(r->hub);
     store_close(r->writer);
     const char *const ends[] = {"", "-wal", "-shm"};
@@ -86,8 +84,8 @@ static void step(struct rig *r, int64_t ms) {
     struct err e;
     int wait_ms;
     clock_advance(&r->clock, ms);
-    assert_int_equal(live_step(r->live, &wait_ms, &e), V_OK);
-    assert_in_range(wait_ms, 1, LIVE_POLL_MS);
+    assert_int_equal(herald_step(r->herald, &wait_ms, &e), V_OK);
+    assert_in_range(wait_ms, 1, HERALD_POLL_MS);
 }
 
 static const char *heard(struct stream_client *c) {
@@ -111,11 +109,11 @@ static void first_all_then_what_changed(void **state) {
     struct stream_client *m = stream_join(r->hub, TOPIC_MAXITEM, r);
     assert_string_equal(heard(c), PUT "{\"items\":[],\"profiles\":[\"a\"]}}\n\n");
     assert_string_equal(heard(m), PUT "0}\n\n");
-    step(r, LIVE_POLL_MS);
+    step(r, HERALD_POLL_MS);
     assert_int_equal(r->wakes, 0);
     put_user(r, "b", 1);
     put_user(r, "a", 2);
-    step(r, LIVE_POLL_MS - 1);
+    step(r, HERALD_POLL_MS - 1);
     assert_int_equal(r->wakes, 0); /* not yet */
     step(r, 1);
     assert_int_equal(r->wakes, 1);
@@ -144,7 +142,7 @@ static void a_flood_comes_in_pages_and_completely(void **state) {
         all[i].user = (struct user){.id = all[i].name, .content_hash = 1 + i};
     }
     assert_int_equal(store_put_users(r->writer, all, N, &changed, &e), V_OK);
-    step(r, LIVE_POLL_MS);
+    step(r, HERALD_POLL_MS);
     const char *text = heard(c);
     int frames = 0, n = 0;
     for (const char *p = text; (p = strstr(p, "event: patch")); p++)
@@ -161,11 +159,11 @@ static void beats(void **state) {
     step(r, 0);
     struct stream_client *c = stream_join(r->hub, TOPIC_MAXITEM, r);
     heard(c);
-    step(r, LIVE_KEEP_ALIVE_MS - 1);
+    step(r, HERALD_KEEP_ALIVE_MS - 1);
     assert_string_equal(heard(c), "");
     step(r, 1);
     assert_string_equal(heard(c), STREAM_KEEP_ALIVE);
-    step(r, LIVE_KEEP_ALIVE_MS);
+    step(r, HERALD_KEEP_ALIVE_MS);
     assert_string_equal(heard(c), STREAM_KEEP_ALIVE);
     stream_leave(c);
 }
@@ -186,8 +184,8 @@ static void the_archive_goes_away_and_comes_back(void **state) {
     struct stream_client *c = stream_join(r->hub, TOPIC_UPDATES, r);
     heard(c);
     run_sql(r, "ALTER TABLE recent_changes RENAME TO away");
-    clock_advance(&r->clock, LIVE_KEEP_ALIVE_MS);
-    assert_int_not_equal(live_step(r->live, &wait_ms, &e), V_OK);
+    clock_advance(&r->clock, HERALD_KEEP_ALIVE_MS);
+    assert_int_not_equal(herald_step(r->herald, &wait_ms, &e), V_OK);
     assert_string_equal(heard(c), STREAM_KEEP_ALIVE);
     run_sql(r, "ALTER TABLE away RENAME TO recent_changes");
     put_user(r, "a", 1);
@@ -196,21 +194,29 @@ static void the_archive_goes_away_and_comes_back(void **state) {
     stream_leave(c);
 }
 
+static const char *wait_for(struct stream_client *c) {
+    for (int i = 0; i < 5000; i++) {
+        const char *text = heard(c);
+        if (*text)
+            return text;
+        usleep(1000);
+    }
+    return "nothing";
+}
+
 static void a_thread_of_its_own(void **state) {
     struct rig *r = *state;
-    struct live *l;
+    struct herald *l;
     struct err e;
-    const struct live_options o = {.store = &r->options, .hub = r->hub, .clock = &clock_machine};
+    const struct herald_options o = {.store = &r->options, .hub = r->hub, .clock = &clock_machine};
     put_user(r, "a", 1);
-    assert_int_equal(live_start(&o, &l, &e), V_OK);
+    assert_int_equal(herald_start(&o, &l, &e), V_OK);
     struct stream_client *c = stream_join(r->hub, TOPIC_UPDATES, r);
-    assert_string_equal(heard(c), PUT "{\"items\":[],\"profiles\":[\"a\"]}}\n\n");
+    assert_string_equal(wait_for(c), PUT "{\"items\":[],\"profiles\":[\"a\"]}}\n\n");
     put_user(r, "b", 1);
-    live_ring(l);
-    for (int i = 0; i < 5000 && !*heard(c); i++)
-        usleep(1000);
-    live_stop(l);
-    assert_int_equal(r->wakes, 1);
+    herald_ring(l);
+    assert_string_equal(wait_for(c), PATCH "{\"profiles\":[\"b\"]}}\n\n");
+    herald_stop(l);
     stream_leave(c);
 }
 
