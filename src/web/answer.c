@@ -44,6 +44,8 @@ static bool in_json(const struct request *r) {
 
 void answer_error(struct request *r, int status, const char *text) {
     struct call *c = &r->call;
+    if (c->stream.close)
+        c->stream.close(c->stream.arg);
     clear(c);
     c->status = status;
     c->cache = "no-store";

@@ -29,8 +29,8 @@ enum verdict desk_store(struct desk *d, struct err *e) {
     int64_t now = clock_mono(d->web->o.clock);
     if (now < d->next_try)
         return err_set(e, V_RETRY, "http", 0, "the archive cannot be reached");
-    d->next_try = now + TRY_EVERY_MS;
     enum verdict v = store_open(&d->web->o.store, &d->store, e);
+    d->next_try = v == V_OK ? 0 : now + TRY_EVERY_MS;
     note(d->web, v == V_OK);
     return v == V_OK ? V_OK : V_RETRY;
 }

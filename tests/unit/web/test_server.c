@@ -1,0 +1,701 @@
+/* The server of pages and APIs as clients see it, over real sockets, with routes of the test's own.
+ * What a handler waits for is a gate that the test opens. */
+#include "http_client.h"
+
+#include "base/thread.h"
+#include "web/call.h"
+#include "web/server.h"
+
+#include <poll.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+
+/* Routes ------------------------------------------------------------------------------------- */
+
+static sem_t gate;        /* what slow handlers wait for */
+static atomic_int inside; /* handlers that wait there */
+static atomic_int n_batches, largest_batch, closed_streams, tries;
+
+static enum verdict echo(struct call *c, struct err *e UNUSED) {
+    c->type = "text/plain; charset=utf-8";
+    strbuf_addf(&c->body, "path=%.*s rest=%.*s", STR_FMT(c->path), STR_FMT(c->rest));
+    for (size_t i = 0; i < c->n_params; i++)
+        strbuf_addf(&c->body, " %.*s=[%.*s]", STR_FMT(c->params[i].name),
+                    STR_FMT(c->params[i].value));
+    return V_OK;
+}
+
+static enum verdict number(struct call *c, struct err *e) {
+    int64_t n;
+    enum verdict v = call_param_int(c, "n", 1, 10, 7, &n, e);
+    if (v == V_OK)
+        strbuf_addf(&c->body, "%d", (int)n);
+    return v;
+}
+
+static enum verdict trouble(struct call *c, struct err *e) {
+    int64_t n;
+    enum verdict v = call_param_int(c, "v", 0, V_STOPPED, 0, &n, e);
+    strbuf_adds(&c->body, "half of an answer");
+    return v == V_OK ? err_set(e, (enum verdict)n, "test", 0, "the reason") : v;
+}
+
+static enum verdict once_away(struct call *c, struct err *e) {
+    strbuf_adds(&c->body, "told once");
+    return atomic_fetch_add(&tries, 1) == 0 ? err_set(e, V_RETRY, "test", 0, "away") : V_OK;
+}
+
+static enum verdict big(struct call *c, struct err *e UNUSED) {
+    c->type = "text/plain; charset=utf-8";
+    for (int i = 0; i < 1000; i++)
+        strbuf_adds(&c->body, "all work and no play ");
+    return V_OK;
+}
+
+static enum verdict huge(struct call *c, struct err *e UNUSED) {
+    while (!c->body.overflow)
+        strbuf_adds(&c->body, "more and more and more and more and more and more and more ");
+    return V_OK;
+}
+
+static enum verdict slow(struct call *c, struct err *e UNUSED) {
+    atomic_fetch_add(&inside, 1);
+    sem_wait(&gate);
+    atomic_fetch_sub(&inside, 1);
+    strbuf_adds(&c->body, "at last");
+    return V_OK;
+}
+
+static enum verdict long_page(struct call *c, struct err *e) {
+    int64_t bad;
+    enum verdict v = call_param_int(c, "bad", 0, 1, 0, &bad, e);
+    strbuf_adds(&c->body, "the first part, ");
+    (void)call_flush(c);
+    atomic_fetch_add(&inside, 1);
+    sem_wait(&gate);
+    atomic_fetch_sub(&inside, 1);
+    for (int i = 0; i < 2000; i++) {
+        strbuf_addf(&c->body, "line %d of many more; ", i);
+        if (i % 100 == 0 && !call_flush(c))
+            break;
+    }
+    strbuf_adds(&c->body, "the end");
+    return bad ? err_set(e, V_FATAL, "test", 0, "something broke") : v;
+}
+
+static enum verdict one(struct call *c, struct err *e UNUSED) {
+    strbuf_addf(&c->body, "one %.*s", STR_FMT(c->rest));
+    return V_OK;
+}
+
+static void many(struct call *const *calls, size_t n, struct call_result *results) {
+    atomic_fetch_add(&n_batches, 1);
+    if ((int)n > atomic_load(&largest_batch))
+        atomic_store(&largest_batch, (int)n);
+    for (size_t i = 0; i < n; i++) {
+        strbuf_addf(&calls[i]->body, "many %.*s", STR_FMT(calls[i]->rest));
+        if (str_eqc(calls[i]->rest, "none"))
+            results[i].v = err_set(&results[i].e, V_NOT_FOUND, "test", 0, "no such thing");
+    }
+}
+
+/* A stream of ticks: one for each that was asked for with tick(). */
+static struct {
+    pthread_mutex_t lock;
+    struct call *call;
+    int ticks, told;
+    bool end;
+} stream = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static ssize_t stream_read(void *arg UNUSED, char *out, size_t max) {
+    pthread_mutex_lock(&stream.lock);
+    ssize_t n = stream.told < stream.ticks ? snprintf(out, max, "tick %d\n", ++stream.told)
+                : stream.end               ? -1
+                                           : 0;
+    pthread_mutex_unlock(&stream.lock);
+    return n;
+}
+
+static void stream_close(void *arg UNUSED) {
+    pthread_mutex_lock(&stream.lock);
+    stream.call = NULL;
+    pthread_mutex_unlock(&stream.lock);
+    atomic_fetch_add(&closed_streams, 1);
+}
+
+static void tick(bool end) {
+    pthread_mutex_lock(&stream.lock);
+    stream.ticks += !end;
+    stream.end = end;
+    if (stream.call)
+        call_wake(stream.call);
+    pthread_mutex_unlock(&stream.lock);
+}
+
+static enum verdict events(struct call *c, struct err *e UNUSED) {
+    c->type = "text/event-stream";
+    strbuf_addf(&c->body, "hello %d\n", call_accepts(c, "text/event-stream"));
+    pthread_mutex_lock(&stream.lock);
+    stream.call = c;
+    stream.ticks = stream.told = 0;
+    stream.end = false;
+    pthread_mutex_unlock(&stream.lock);
+    c->stream = (struct call_stream){stream_read, stream_close, &stream};
+    return V_OK;
+}
+
+static const struct route routes[] = {
+    {"/echo", echo, ROUTE_STATIC, DIALECT_PAGE, NULL},
+    {"/echo/*.txt", echo, ROUTE_QUERY, DIALECT_PAGE, NULL},
+    {"/number", number, ROUTE_QUICK, DIALECT_PAGE, NULL},
+    {"/api/number", number, ROUTE_QUERY, DIALECT_API, NULL},
+    {"/api/fail", trouble, ROUTE_QUERY, DIALECT_API, NULL},
+    {"/fail", trouble, ROUTE_QUICK, DIALECT_PAGE, NULL},
+    {"/away", once_away, ROUTE_QUERY, DIALECT_PAGE, NULL},
+    {"/big", big, ROUTE_QUICK, DIALECT_PAGE, NULL},
+    {"/huge", huge, ROUTE_QUERY, DIALECT_PAGE, NULL},
+    {"/slow", slow, ROUTE_QUERY, DIALECT_PAGE, NULL},
+    {"/long", long_page, ROUTE_QUERY, DIALECT_PAGE, NULL},
+    {"/batch/*", one, ROUTE_QUICK, DIALECT_API, many},
+    {"/events", events, ROUTE_QUERY, DIALECT_API, NULL},
+};
+static const struct route_table table = {routes, ARRAY_LEN(routes), AREA_PAGES};
+static const struct route_table *const tables[] = {&table};
+
+/* The server --------------------------------------------------------------------------------- */
+
+struct place {
+    char folder[64], uri[128];
+    struct web *web;
+    int port;
+};
+
+static void start(struct place *p, struct web_options o) {
+    static const char *const names[] = {"archive.example"};
+    struct err e = {0};
+    o.listen = "127.0.0.1:0";
+    o.hosts = (struct host_rule){names, 1};
+    o.store = (struct store_options){
+        .uri = p->uri, .clock = &clock_machine, .schema_rule = SCHEMA_REQUIRE, .must_exist = true};
+    o.tables = tables;
+    o.n_tables = 1;
+    if (web_start(&o, &p->web, &e) != V_OK)
+        fail_msg("%s", e.msg);
+    p->port = web_port(p->web);
+}
+
+static void stop(struct place *p) {
+    web_stop(p->web);
+    p->web = NULL;
+}
+
+static int open_place(void **state) {
+    struct place *p = xcalloc(1, sizeof *p);
+    struct store *s;
+    struct err e;
+    strcpy(p->folder, "/tmp/test-server-XXXXXX");
+    if (!mkdtemp(p->folder))
+        return -1;
+    snprintf(p->uri, sizeof p->uri, "sqlite:%s/t.db", p->folder);
+    const struct store_options o = {.uri = p->uri, .clock = &clock_machine};
+    if (store_open(&o, &s, &e) != V_OK)
+        return -1;
+    store_close(s);
+    sem_init(&gate, 0, 0);
+    *state = p;
+    return 0;
+}
+
+static int close_place(void **state) {
+    struct place *p = *state;
+    static const char *const files[] = {"t.db", "t.db-wal", "t.db-shm"};
+    char path[128];
+    web_stop(p->web);
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        snprintf(path, sizeof path, "%s/%s", p->folder, files[i]);
+        unlink(path);
+    }
+    rmdir(p->folder);
+    free(p);
+    return 0;
+}
+
+static void wait_for(atomic_int *n, int wanted) {
+    for (int i = 0; i < 10000 && atomic_load(n) != wanted; i++)
+        (void)poll(NULL, 0, 1);
+    assert_int_equal(atomic_load(n), wanted);
+}
+
+static void expect(struct place *p, const char *uri, int status, const char *body) {
+    struct answer_text a = client_get(p->port, uri);
+    if (a.status != status || !strstr(a.body, body))
+        fail_msg("%s: %d %s", uri, a.status, a.body);
+    free(a.head);
+}
+
+/* Tests -------------------------------------------------------------------------------------- */
+
+static void paths_and_parameters_are_decoded(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    expect(p, "/echo?a=1&b=x%20y+z&c&a=2&%C3%A4=%E2%82%AC&nl=a%0Ab", 200,
+           "path=/echo rest= a=[1] b=[x y z] c=[] a=[2] ä=[€] nl=[a b]");
+    expect(p, "/%65cho", 200, "path=/echo");
+    expect(p, "http://localhost/echo?q=1", 200, "path=/echo rest= q=[1]");
+    expect(p, "/echo/a%20b.txt", 200, "path=/echo/a b.txt rest=a b");
+    expect(p, "/echo/.txt", 404, "");
+    expect(p, "/echo/a/b.txt", 404, "");
+    expect(p, "/echo?a=%", 400, "broken %-escape");
+    expect(p, "/echo?a=%zz", 400, "broken %-escape");
+    expect(p, "/echo?a=%FF", 400, "not UTF-8");
+    expect(p, "/echo?a=%00", 400, "not UTF-8");
+    expect(p, "/echo%00", 400, "not UTF-8");
+    expect(p, "/echo%0a", 400, "not UTF-8");
+}
+
+static void sizes_have_limits(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    char uri[CALL_PATH_MAX + CALL_QUERY_MAX + 100];
+    int n = sprintf(uri, "/echo?");
+    for (int i = 0; i < CALL_PARAMS_MAX; i++)
+        n += sprintf(uri + n, "a%d=1&", i);
+    expect(p, uri, 200, "a31=[1]");
+    sprintf(uri + n, "b=1");
+    expect(p, uri, 400, "more than 32 parameters");
+    memset(uri, 'x', sizeof uri);
+    memcpy(uri, "/echo?a=", 8);
+    uri[6 + CALL_QUERY_MAX] = '\0';
+    expect(p, uri, 200, "xxxx");
+    uri[6 + CALL_QUERY_MAX] = 'x';
+    uri[7 + CALL_QUERY_MAX] = '\0';
+    expect(p, uri, 400, "longer than 8192");
+    memset(uri, 'x', sizeof uri);
+    uri[0] = '/';
+    uri[CALL_PATH_MAX + 1] = '\0';
+    expect(p, uri, 400, "longer than 1024");
+}
+
+static void a_header_that_is_too_large_is_refused(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    char *headers = xcalloc(1, 40000);
+    sprintf(headers, "X-Large: ");
+    memset(headers + 9, 'x', 30000);
+    strcat(headers, "\r\n");
+    struct answer_text a = client_ask(p->port, "GET", "/echo", headers);
+    assert_int_equal(a.status, 431);
+    free(a.head);
+    free(headers);
+    expect(p, "/echo", 200, "path=/echo");
+}
+
+static void numbers_are_checked(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    expect(p, "/number", 200, "7");
+    expect(p, "/number?n=10", 200, "10");
+    expect(p, "/number?n=11", 400, "n is &#39;11&#39;; give a whole number from 1 to 10");
+    expect(p, "/api/number?n=x", 400,
+           "{\"message\":\"n is 'x'; give a whole number from 1 to 10\"}");
+}
+
+static void verdicts_become_statuses(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    expect(p, "/api/fail?v=0", 200, "half");
+    expect(p, "/api/fail?v=3", 404, "{\"message\":\"the reason\"}");
+    expect(p, "/api/fail?v=4", 413, "{\"message\":\"the reason\"}");
+    expect(p, "/api/fail?v=5", 400, "{\"message\":\"the reason\"}");
+    expect(p, "/api/fail?v=6", 500, "{\"message\":\"The log of the server says more.\"}");
+    expect(p, "/fail?v=3", 404, "the reason");
+    expect(p, "/fail?v=1", 503, "does not answer");
+    expect(p, "/nothing", 404, "There is nothing here");
+    expect(p, "/api/nothing", 404, "{\"message\":\"There is nothing here\"}");
+    expect(p, "/huge", 500, "too large");
+}
+
+static void a_passing_trouble_is_tried_again(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    atomic_store(&tries, 0);
+    struct answer_text a = client_get(p->port, "/away");
+    assert_int_equal(a.status, 200);
+    assert_string_equal(a.body, "told once");
+    assert_int_equal(atomic_load(&tries), 2);
+    free(a.head);
+}
+
+static void only_get_and_head(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    static const char *const others[] = {"POST", "PUT", "DELETE", "OPTIONS", "PATCH"};
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        struct answer_text a = client_ask(p->port, others[i], "/echo", "Content-Length: 3\r\n");
+        assert_int_equal(a.status, 405);
+        assert_non_null(strstr(a.head, "Allow: GET, HEAD\r\n"));
+        free(a.head);
+    }
+    struct answer_text a = client_ask(p->port, "GET", "/echo", "Content-Length: 3\r\n");
+    assert_int_equal(a.status, 413);
+    free(a.head);
+    a = client_ask(p->port, "HEAD", "/big", "");
+    assert_int_equal(a.status, 200);
+    assert_int_equal(a.n, 0);
+    assert_non_null(strstr(a.head, "Content-Length: 21000\r\n"));
+    free(a.head);
+    a = client_ask(p->port, "HEAD", "/events", "");
+    assert_int_equal(a.status, 200);
+    free(a.head);
+    assert_int_equal(atomic_load(&closed_streams), 1);
+}
+
+static int status_for_host(struct place *p, const char *host) {
+    char text[400];
+    int fd = client_dial(p->port);
+    snprintf(text, sizeof text, "GET /echo HTTP/1.0\r\n%s\r\n", host);
+    client_send(fd, text);
+    struct answer_text a = client_rest(fd);
+    int status = 0;
+    (void)sscanf(a.head, "HTTP/1.%*d %d", &status);
+    free(a.head);
+    close(fd);
+    return status;
+}
+
+static void a_foreign_name_is_refused(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    assert_int_equal(status_for_host(p, "Host: localhost:8080\r\n"), 200);
+    assert_int_equal(status_for_host(p, "Host: 127.0.0.1\r\n"), 200);
+    assert_int_equal(status_for_host(p, "Host: [::1]:80\r\n"), 200);
+    assert_int_equal(status_for_host(p, "Host: Archive.Example:443\r\n"), 200);
+    assert_int_equal(status_for_host(p, "Host: evil.example\r\n"), 421);
+    assert_int_equal(status_for_host(p, "Host: localhost.evil.example\r\n"), 421);
+    assert_int_equal(status_for_host(p, "Host: 10.0.0.1\r\n"), 421);
+    assert_int_equal(status_for_host(p, ""), 421);
+}
+
+static void answers_have_safe_headers(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    struct answer_text a = client_get(p->port, "/number");
+    assert_non_null(strstr(a.head, "Content-Security-Policy: default-src 'none'; script-src "
+                                   "'self'; style-src 'self'; "));
+    assert_non_null(strstr(a.head, "X-Content-Type-Options: nosniff\r\n"));
+    assert_non_null(strstr(a.head, "Referrer-Policy: "));
+    assert_null(strstr(a.head, "Access-Control-Allow-Origin"));
+    free(a.head);
+    a = client_get(p->port, "/api/number");
+    assert_non_null(strstr(a.head, "Access-Control-Allow-Origin: *\r\n"));
+    assert_non_null(strstr(a.head, "X-Content-Type-Options: nosniff\r\n"));
+    free(a.head);
+}
+
+static void what_is_known_is_not_sent_again(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    char header[100], tag[64];
+    struct answer_text a = client_get(p->port, "/number?n=3");
+    const char *at = strstr(a.head, "ETag: ");
+    assert_non_null(at);
+    snprintf(tag, sizeof tag, "%.*s", (int)strcspn(at + 6, "\r"), at + 6);
+    free(a.head);
+    snprintf(header, sizeof header, "If-None-Match: \"x\", %s\r\n", tag);
+    a = client_ask(p->port, "GET", "/number?n=3", header);
+    assert_int_equal(a.status, 304);
+    assert_int_equal(a.n, 0);
+    free(a.head);
+    a = client_ask(p->port, "GET", "/number?n=4", header);
+    assert_int_equal(a.status, 200);
+    free(a.head);
+}
+
+static void text_is_compressed_for_who_takes_it(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    struct answer_text a = client_ask(p->port, "GET", "/big", "Accept-Encoding: br, gzip\r\n");
+    assert_int_equal(a.status, 200);
+    assert_non_null(strstr(a.head, "Content-Encoding: gzip\r\n"));
+    assert_non_null(strstr(a.head, "Vary: Accept-Encoding\r\n"));
+    assert_in_range(a.n, 20, 1000);
+    free(a.head);
+    a = client_ask(p->port, "GET", "/big", "Accept-Encoding: gzip;q=0, br\r\n");
+    assert_null(strstr(a.head, "Content-Encoding"));
+    assert_non_null(strstr(a.head, "Vary: Accept-Encoding\r\n"));
+    assert_int_equal(a.n, 21000);
+    free(a.head);
+    a = client_ask(p->port, "GET", "/number", "Accept-Encoding: gzip\r\n");
+    assert_null(strstr(a.head, "Content-Encoding"));
+    free(a.head);
+}
+
+static void the_first_bytes_go_early(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    int fd = client_dial(p->port);
+    client_send(fd, "GET /long HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    char *first = client_until(fd, "the first part");
+    assert_non_null(strstr(first, "HTTP/1.1 200"));
+    assert_null(strstr(first, "line 0"));
+    wait_for(&inside, 1);
+    sem_post(&gate);
+    struct answer_text a = client_rest(fd);
+    assert_non_null(strstr(a.head, "line 1999 of many"));
+    assert_non_null(strstr(a.head, "the end"));
+    assert_non_null(strstr(a.head, "\r\n0\r\n")); /* the last chunk: it is whole */
+    free(a.head);
+    free(first);
+    close(fd);
+}
+
+static void an_answer_that_breaks_off_can_be_told(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    sem_post(&gate);
+    struct answer_text a = client_get(p->port, "/long?bad=1");
+    assert_int_equal(a.status, 200);
+    assert_null(strstr(a.body, "\r\n0\r\n"));
+    free(a.head);
+    expect(p, "/echo", 200, "path=/echo");
+}
+
+static void a_client_that_leaves_ends_nothing_else(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){.query_threads = 1});
+    int fd = client_dial(p->port);
+    client_send(fd, "GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    free(client_until(fd, "the first part"));
+    close(fd);
+    sem_post(&gate);
+    expect(p, "/echo/x.txt", 200, "rest=x"); /* on the same thread, behind it */
+}
+
+static void a_full_queue_says_so(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){.query_threads = 1, .queue = 2});
+    int fds[3];
+    for (int i = 0; i < 3; i++) {
+        fds[i] = client_dial(p->port);
+        client_send(fds[i], "GET /slow HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        if (i == 0)
+            wait_for(&inside, 1);
+    }
+    struct answer_text a = {0};
+    for (int i = 0; i < 100 && a.status != 503; i++) { /* until both wait in the queue */
+        free(a.head);
+        if (i)
+            (void)poll(NULL, 0, 5);
+        int fd = client_dial(p->port);
+        client_send(fd, "GET /slow HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        struct pollfd ready = {fd, POLLIN, 0};
+        if (poll(&ready, 1, 2000) == 1)
+            a = client_rest(fd);
+        else
+            a.head = NULL;
+        close(fd);
+    }
+    assert_int_equal(a.status, 503);
+    assert_non_null(strstr(a.head, "Retry-After: "));
+    free(a.head);
+    expect(p, "/number", 200, "7"); /* point reads do not wait for it */
+    for (int i = 0; i < 8; i++)
+        sem_post(&gate);
+    for (int i = 0; i < 3; i++) {
+        a = client_rest(fds[i]);
+        assert_int_equal(a.status, 200);
+        assert_string_equal(a.body, "at last");
+        free(a.head);
+        close(fds[i]);
+    }
+}
+
+static void point_reads_are_gathered(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){.shared = true, .query_threads = 2});
+    enum { N = 40 };
+    int fds[N];
+    expect(p, "/batch/first", 200, "many first");
+    atomic_store(&n_batches, 0);
+    char text[100];
+    for (int i = 0; i < N; i++) {
+        fds[i] = client_dial(p->port);
+        snprintf(text, sizeof text,
+                 "GET /batch/%d HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", i);
+        client_send(fds[i], text);
+    }
+    for (int i = 0; i < N; i++) {
+        struct answer_text a = client_rest(fds[i]);
+        snprintf(text, sizeof text, "many %d", i);
+        assert_int_equal(a.status, 200);
+        assert_string_equal(a.body, text);
+        free(a.head);
+        close(fds[i]);
+    }
+    assert_in_range(atomic_load(&n_batches), 1, N);
+    expect(p, "/batch/none", 404, "{\"message\":\"no such thing\"}");
+}
+
+static void a_stream_goes_on_until_someone_ends_it(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    atomic_store(&closed_streams, 0);
+    int fd = client_dial(p->port);
+    client_send(fd, "GET /events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                    "Accept: text/event-stream\r\n\r\n");
+    free(client_until(fd, "hello 1\n"));
+    for (int i = 1; i <= 3; i++) {
+        char wanted[20];
+        snprintf(wanted, sizeof wanted, "tick %d\n", i);
+        tick(false);
+        free(client_until(fd, wanted));
+    }
+    tick(true);
+    struct answer_text a = client_rest(fd);
+    assert_non_null(strstr(a.head, "0\r\n"));
+    free(a.head);
+    close(fd);
+    wait_for(&closed_streams, 1);
+}
+
+static void a_stream_ends_with_its_client_and_with_the_server(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    atomic_store(&closed_streams, 0);
+    int fd = client_dial(p->port);
+    client_send(fd, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    free(client_until(fd, "hello 0\n"));
+    close(fd);
+    for (int i = 0; i < 10000 && atomic_load(&closed_streams) == 0; i++) {
+        tick(false);
+        (void)poll(NULL, 0, 1);
+    }
+    assert_int_equal(atomic_load(&closed_streams), 1);
+    fd = client_dial(p->port);
+    client_send(fd, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    free(client_until(fd, "hello 0\n"));
+    stop(p);
+    assert_int_equal(atomic_load(&closed_streams), 2);
+    close(fd);
+}
+
+static void *stop_aside(void *arg) {
+    stop(arg);
+    return NULL;
+}
+
+static void what_runs_is_finished_before_the_end(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    int fd = client_dial(p->port), idle = client_dial(p->port);
+    client_send(fd, "GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    wait_for(&inside, 1);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, stop_aside, p), 0);
+    struct answer_text gone = client_rest(idle); /* accepted, and closed without a word; or not */
+    free(gone.head);
+    sem_post(&gate);
+    struct answer_text a = client_rest(fd);
+    assert_int_equal(a.status, 200);
+    assert_string_equal(a.body, "at last");
+    free(a.head);
+    close(fd);
+    close(idle);
+    pthread_join(thread, NULL);
+}
+
+/* One loop thread, and more requests at once than it takes from the system in one turn. */
+static void hundreds_at_once_are_all_answered(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){.loops = 1, .queue = 300});
+    enum { N = 300 };
+    int fds[N];
+    for (int i = 0; i < N; i++)
+        fds[i] = client_dial(p->port);
+    for (int n = 126; n <= 131; n++) {
+        for (int i = 0; i < n; i++)
+            client_send(fds[i], "GET /number?n=3 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        for (int i = 0; i < n; i++)
+            free(client_until(fds[i], "\r\n\r\n3"));
+    }
+    for (int i = 0; i < N; i++)
+        client_send(fds[i], "GET /echo/x.txt HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    for (int i = 0; i < N; i++) {
+        free(client_until(fds[i], "rest=x"));
+        close(fds[i]);
+    }
+}
+
+static void more_connections_wait_for_their_turn(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){.loops = 1, .max_connections = 2});
+    int a = client_dial(p->port), b = client_dial(p->port);
+    client_send(a, "GET /number HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    client_send(b, "GET /number HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    free(client_until(a, "\r\n\r\n7"));
+    free(client_until(b, "\r\n\r\n7"));
+    int c = client_dial(p->port); /* by the system, not by the server */
+    client_send(c, "GET /number HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    struct pollfd ready = {c, POLLIN, 0};
+    assert_int_equal(poll(&ready, 1, 50), 0);
+    close(a);
+    free(client_until(c, "\r\n\r\n7"));
+    close(b);
+    close(c);
+}
+
+static void who_says_nothing_is_closed(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){.idle_ms = 1000});
+    int fd = client_dial(p->port);
+    client_send(fd, "GET /number HTTP/1.1\r\nHo");
+    char byte;
+    assert_int_equal(recv(fd, &byte, 1, 0), 0);
+    close(fd);
+}
+
+static void an_address_that_cannot_be_had(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    char listen[40];
+    struct web *other = NULL;
+    struct err e;
+    snprintf(listen, sizeof listen, "127.0.0.1:%d", p->port);
+    struct web_options o = {.listen = listen, .store = {.uri = p->uri, .clock = &clock_machine}};
+    assert_int_equal(web_start(&o, &other, &e), V_FATAL);
+    assert_non_null(strstr(e.msg, "cannot listen on 127.0.0.1:"));
+    o.listen = "nowhere";
+    assert_int_equal(web_start(&o, &other, &e), V_INVALID);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_place, close_place)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(paths_and_parameters_are_decoded),
+        TEST(sizes_have_limits),
+        TEST(a_header_that_is_too_large_is_refused),
+        TEST(numbers_are_checked),
+        TEST(verdicts_become_statuses),
+        TEST(a_passing_trouble_is_tried_again),
+        TEST(only_get_and_head),
+        TEST(a_foreign_name_is_refused),
+        TEST(answers_have_safe_headers),
+        TEST(what_is_known_is_not_sent_again),
+        TEST(text_is_compressed_for_who_takes_it),
+        TEST(the_first_bytes_go_early),
+        TEST(an_answer_that_breaks_off_can_be_told),
+        TEST(a_client_that_leaves_ends_nothing_else),
+        TEST(a_full_queue_says_so),
+        TEST(point_reads_are_gathered),
+        TEST(a_stream_goes_on_until_someone_ends_it),
+        TEST(a_stream_ends_with_its_client_and_with_the_server),
+        TEST(what_runs_is_finished_before_the_end),
+        TEST(hundreds_at_once_are_all_answered),
+        TEST(more_connections_wait_for_their_turn),
+        TEST(who_says_nothing_is_closed),
+        TEST(an_address_that_cannot_be_had),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
