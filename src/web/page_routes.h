@@ -4,8 +4,9 @@
 
 #include "web/call.h"
 
-extern const struct route_table page_list_routes; /* "/", "/newest", ..., "/discussions" */
-extern const struct route_table page_item_routes; /* "/item", "/item/revisions" */
-extern const struct route_table page_user_routes; /* "/user" */
+extern const struct route_table page_list_routes;   /* "/", "/newest", ..., "/discussions" */
+extern const struct route_table page_item_routes;   /* "/item", "/item/revisions" */
+extern const struct route_table page_user_routes;   /* "/user" */
+extern const struct route_table page_search_routes; /* "/search" */
 
 #endif

@@ -14,6 +14,7 @@ static const struct route_table *const tables[] = {
     &page_list_routes, /* /, /newest, ... */
     &page_item_routes, /* /item */
     &page_user_routes, /* /user */
+    &page_search_routes,
 };
 
 /* Does the path fit, and what does the star stand for? */
