@@ -78,8 +78,9 @@ static int help_for(const char *name, FILE *out, FILE *complaints) {
     return EXIT_DONE;
 }
 
-#define LONG_RUNNING (CMD_CATCHUP | CMD_UPDATER | CMD_SERVE | CMD_IMPORT | CMD_EXPORT | CMD_VERIFY)
-#define DAEMONS (CMD_UPDATER | CMD_SERVE)
+#define LONG_RUNNING \
+    (CMD_CATCHUP | CMD_UPDATER | CMD_SERVE | CMD_UP | CMD_IMPORT | CMD_EXPORT | CMD_VERIFY)
+#define DAEMONS (CMD_UPDATER | CMD_SERVE | CMD_UP)
 
 /* Log lines of one run can be told from those of the run before and of others beside it. */
 static void name_run(const struct settings *s) {

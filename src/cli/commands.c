@@ -18,6 +18,14 @@ static const struct command table[] = {
      "starts it again). A second one on the same database stands by and takes over when the first "
      "is gone; catchup may run beside it.",
      "tain updater --metrics-bind 127.0.0.1:9464", false, cmd_updater},
+    {"up", CMD_UP, "mirror and serve in one process: everything on one machine",
+     "updater and serve together, on one database: open the address it names in a browser. An "
+     "empty "
+     "archive is filled from its newest ids down, so that the last days can be read within a "
+     "minute, and history comes behind. SIGTERM stops it (then it ends with 0); a trouble it "
+     "cannot "
+     "bear ends it with 1. Beside another updater it serves, and stands by.",
+     "tain up", false, cmd_up},
     {"serve", CMD_SERVE, "serve pages, the HN API and search from the archive",
      "Answers over HTTP until it is stopped by a signal (then it ends with 0): pages to read and "
      "search, the Hacker News API below /v0 and the HN Search API below /api/v1. It only reads, "

@@ -14,6 +14,7 @@ int cmd_import(struct settings *s);
 int cmd_migrate(struct settings *s);
 int cmd_serve(struct settings *s);
 int cmd_status(struct settings *s);
+int cmd_up(struct settings *s);
 int cmd_updater(struct settings *s);
 int cmd_verify(struct settings *s);
 

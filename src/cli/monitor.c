@@ -19,15 +19,17 @@ static void gather(struct monitor *m, enum command_id command) {
         xcalloc(mirror_n_metrics + updater_n_metrics + web_n_metrics, sizeof *m->families);
     for (size_t i = 0; command != CMD_SERVE && i < mirror_n_metrics; i++)
         m->families[m->n++] = mirror_metrics[i];
-    for (size_t i = 0; command == CMD_UPDATER && i < updater_n_metrics; i++)
+    for (size_t i = 0; command & (CMD_UPDATER | CMD_UP) && i < updater_n_metrics; i++)
         m->families[m->n++] = updater_metrics[i];
-    for (size_t i = 0; command == CMD_SERVE && i < web_n_metrics; i++)
+    for (size_t i = 0; command & (CMD_SERVE | CMD_UP) && i < web_n_metrics; i++)
         m->families[m->n++] = web_metrics[i];
 }
 
 static unsigned watched_by(enum command_id command) {
     if (command == CMD_UPDATER)
         return updater_vitals;
+    if (command == CMD_UP) /* history may take days, and what is there can be read meanwhile */
+        return updater_vitals & ~VITAL_BIT(VITAL_LAG);
     return command == CMD_SERVE ? VITAL_BIT(VITAL_DATABASE) : catchup_vitals;
 }
 
@@ -49,7 +51,7 @@ static int do_without(const struct settings *s, enum verdict v, const struct err
 }
 
 int monitor_start(struct monitor *m, const struct settings *s) {
-    bool daemon = s->command == CMD_UPDATER || s->command == CMD_SERVE;
+    bool daemon = s->command & (CMD_UPDATER | CMD_SERVE | CMD_UP);
     struct err e;
     *m = (struct monitor){0};
     vitals_init(&m->vitals, &clock_machine, watched_by(s->command));

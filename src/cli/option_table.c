@@ -6,11 +6,13 @@
 
 #define FIELD(name) offsetof(struct settings, name)
 #define EVERY_COMMAND (WITH_DATABASE | CMD_DEMO)
-#define WITH_DATABASE (CMD_UPDATER | CMD_SERVE | REPORTS)
+#define WITH_DATABASE (UPDATES | SERVES | REPORTS)
+#define UPDATES (CMD_UPDATER | CMD_UP)
+#define SERVES (CMD_SERVE | CMD_UP)
 #define REPORTS                                                                           \
     (CMD_CATCHUP | CMD_STATUS | CMD_MIGRATE | CMD_VERIFY | CMD_DEAD_LETTER | CMD_DOCTOR | \
      CMD_IMPORT | CMD_EXPORT)
-#define INGESTS (CMD_CATCHUP | CMD_UPDATER)
+#define INGESTS (CMD_CATCHUP | UPDATES)
 #define ASKS_UPSTREAM (INGESTS | CMD_VERIFY | CMD_DOCTOR | CMD_IMPORT)
 #define BY_RANGE (CMD_CATCHUP | CMD_VERIFY | CMD_DEAD_LETTER | CMD_IMPORT | CMD_EXPORT)
 
@@ -24,31 +26,34 @@
 
 /* In the order in which help shows them: each command's own options, then the common ones. */
 static const struct option_def table[] = {
-    {"listen", OPTION_STRING, FIELD(listen), CMD_SERVE, "127.0.0.1:8080", .accepts = shape_bind,
+    {"recent-days", OPTION_DOUBLE, FIELD(recent_days), UPDATES, "2", 0, 3650, .metavar = "N",
+     .help = "Fill an archive from its newest ids down, and say when the last N days are there. 0 "
+             "begins with the oldest, as updater does unless this is given."},
+    {"listen", OPTION_STRING, FIELD(listen), SERVES, "127.0.0.1:8080", .accepts = shape_bind,
      .allowed = "ADDR:PORT, such as 127.0.0.1:8080 or [::1]:8080", .metavar = "ADDR:PORT",
      .help = "Where to serve pages and APIs. Port 0 takes a free one; a line of the log names it."},
-    {"public-host", OPTION_LIST, FIELD(public_host), CMD_SERVE, .metavar = "NAME",
+    {"public-host", OPTION_LIST, FIELD(public_host), SERVES, .metavar = "NAME",
      .help = "Answer requests to this name, besides localhost and loopback addresses. May be "
              "repeated."},
-    {"read-db", OPTION_STRING, FIELD(read_db), CMD_SERVE, .accepts = shape_database,
+    {"read-db", OPTION_STRING, FIELD(read_db), SERVES, .accepts = shape_database,
      .allowed = "postgres://... or postgresql://...", .metavar = "DATABASE", .flags = OPTION_SECRET,
      .help = "Read everything from this copy of the archive, which may be a standby of PostgreSQL. "
              "Nothing is written then, and --db is not used."},
-    {"query-threads", OPTION_INT, FIELD(query_threads), CMD_SERVE, "4", 1, 64, .metavar = "N",
+    {"query-threads", OPTION_INT, FIELD(query_threads), SERVES, "4", 1, 64, .metavar = "N",
      .help = "Threads that read the archive, each with a connection of its own."},
-    {"max-connections", OPTION_INT, FIELD(max_connections), CMD_SERVE, "1024", 8, 100000,
+    {"max-connections", OPTION_INT, FIELD(max_connections), SERVES, "1024", 8, 100000,
      .metavar = "N", .help = "Most connections of clients at once; more wait."},
-    {"stream-keep-alive", OPTION_DURATION, FIELD(stream_keep_alive_ms), CMD_SERVE, "30s", SECOND,
-     HOUR, .metavar = "DURATION",
+    {"stream-keep-alive", OPTION_DURATION, FIELD(stream_keep_alive_ms), SERVES, "30s", SECOND, HOUR,
+     .metavar = "DURATION",
      .help = "How often an event stream gives a sign of life, whether or not there is news."},
-    {"access-log", OPTION_ENUM, FIELD(access_log), CMD_SERVE, "none", .choices = "none|all|errors",
+    {"access-log", OPTION_ENUM, FIELD(access_log), SERVES, "none", .choices = "none|all|errors",
      .help = "Which requests get a line in the log."},
     {"no-index", OPTION_BOOL, FIELD(no_index), CMD_SERVE,
      .help = "Leave the search index to another process."},
-    {"start-id", OPTION_ID, FIELD(start_id), BY_RANGE | CMD_UPDATER, .max = LARGEST_ID,
-     .metavar = "ID",
-     .help = "First id of the range. Without it catchup begins behind the frontier, any other "
-             "command with the first id there is. updater heeds it in an empty archive only."},
+    {"start-id", OPTION_ID, FIELD(start_id), BY_RANGE | UPDATES, .max = LARGEST_ID, .metavar = "ID",
+     .help =
+         "First id of the range. Without it catchup begins behind the frontier, any other "
+         "command with the first id there is. updater and up heed it in an empty archive only."},
     {"end-id", OPTION_ID, FIELD(end_id), BY_RANGE, .max = LARGEST_ID, .metavar = "ID",
      .help = "Last id of the range. Without it the range ends with the newest item."},
     {"sample", OPTION_INT, FIELD(sample), CMD_VERIFY, "0", 0, 1000000, .metavar = "N",
@@ -85,37 +90,36 @@ static const struct option_def table[] = {
      .help = "How to write the dump. auto compresses if FILE ends in .zst."},
     {"level", OPTION_INT, FIELD(level), CMD_EXPORT, "3", 1, 19, .metavar = "N",
      .help = "How hard to compress."},
-    {"realtime-workers", OPTION_INT, FIELD(realtime_workers), CMD_UPDATER, "8", 1, 64,
-     .metavar = "N", .help = "Workers that fetch what the stream names."},
-    {"channel-capacity", OPTION_INT, FIELD(channel_capacity), CMD_UPDATER, "4096", 16, 1 << 20,
+    {"realtime-workers", OPTION_INT, FIELD(realtime_workers), UPDATES, "8", 1, 64, .metavar = "N",
+     .help = "Workers that fetch what the stream names."},
+    {"channel-capacity", OPTION_INT, FIELD(channel_capacity), UPDATES, "4096", 16, 1 << 20,
      .metavar = "N",
      .help = "Ids that may wait for them. When it is full the stream is not read any further."},
-    {"realtime-attempts", OPTION_INT, FIELD(realtime_attempts), CMD_UPDATER, "3", 1, 100,
+    {"realtime-attempts", OPTION_INT, FIELD(realtime_attempts), UPDATES, "3", 1, 100,
      .metavar = "N", .help = "Tries per named id before it is put aside and tried again later."},
-    {"stream-timeout", OPTION_DURATION, FIELD(stream_timeout_ms), CMD_UPDATER, "60s", SECOND, HOUR,
+    {"stream-timeout", OPTION_DURATION, FIELD(stream_timeout_ms), UPDATES, "60s", SECOND, HOUR,
      .metavar = "DURATION", .help = "A stream without a byte for so long is dead."},
-    {"gap-queue-max", OPTION_INT, FIELD(gap_queue_max), CMD_UPDATER, "1000", 0, 1 << 20,
-     .metavar = "N",
+    {"gap-queue-max", OPTION_INT, FIELD(gap_queue_max), UPDATES, "1000", 0, 1 << 20, .metavar = "N",
      .help = "New ids after a reconnect that are fetched at once; more become segments."},
-    {"catchup-interval", OPTION_DURATION, FIELD(catchup_interval_ms), CMD_UPDATER, "15s", SECOND,
-     DAY, .metavar = "DURATION", .help = "How often to look for new ids beside the stream."},
-    {"lists-interval", OPTION_DURATION, FIELD(lists_interval_ms), CMD_UPDATER, "60s", SECOND, DAY,
+    {"catchup-interval", OPTION_DURATION, FIELD(catchup_interval_ms), UPDATES, "15s", SECOND, DAY,
+     .metavar = "DURATION", .help = "How often to look for new ids beside the stream."},
+    {"lists-interval", OPTION_DURATION, FIELD(lists_interval_ms), UPDATES, "60s", SECOND, DAY,
      .metavar = "DURATION", .help = "How often to fetch the six story lists."},
-    {"startup-rescan-days", OPTION_DOUBLE, FIELD(startup_rescan_days), CMD_UPDATER, "3", 0, 3650,
+    {"startup-rescan-days", OPTION_DOUBLE, FIELD(startup_rescan_days), UPDATES, "3", 0, 3650,
      .metavar = "N",
      .help = "At the start, fetch again what is younger than the last event seen minus N days."},
-    {"rescan-interval", OPTION_DURATION, FIELD(rescan_interval_ms), CMD_UPDATER, "6h", SECOND,
-     30 * DAY, .metavar = "DURATION", .help = "How often to fetch again what may have changed."},
-    {"rescan-window-days", OPTION_DOUBLE, FIELD(rescan_window_days), CMD_UPDATER, "3", 0, 3650,
+    {"rescan-interval", OPTION_DURATION, FIELD(rescan_interval_ms), UPDATES, "6h", SECOND, 30 * DAY,
+     .metavar = "DURATION", .help = "How often to fetch again what may have changed."},
+    {"rescan-window-days", OPTION_DOUBLE, FIELD(rescan_window_days), UPDATES, "3", 0, 3650,
      .metavar = "N",
      .help = "Items younger than N days may have changed; 'tain status' says what N should be."},
-    {"outage-rescan-after", OPTION_DURATION, FIELD(outage_rescan_after_ms), CMD_UPDATER, "5m",
-     SECOND, 30 * DAY, .metavar = "DURATION",
+    {"outage-rescan-after", OPTION_DURATION, FIELD(outage_rescan_after_ms), UPDATES, "5m", SECOND,
+     30 * DAY, .metavar = "DURATION",
      .help = "Rescan at once when the stream was down for longer."},
-    {"persist-interval", OPTION_DURATION, FIELD(persist_interval_ms), CMD_UPDATER, "60s", SECOND,
-     DAY, .metavar = "DURATION", .help = "How often to write down when the last event was seen."},
-    {"updater-lease", OPTION_DURATION, FIELD(updater_lease_ms), CMD_UPDATER, "15s", 2 * SECOND,
-     HOUR, .metavar = "DURATION",
+    {"persist-interval", OPTION_DURATION, FIELD(persist_interval_ms), UPDATES, "60s", SECOND, DAY,
+     .metavar = "DURATION", .help = "How often to write down when the last event was seen."},
+    {"updater-lease", OPTION_DURATION, FIELD(updater_lease_ms), UPDATES, "15s", 2 * SECOND, HOUR,
+     .metavar = "DURATION",
      .help = "How long a vanished updater is waited for before a standby takes over."},
     {"limit", OPTION_INT, FIELD(limit), CMD_CATCHUP, .min = 1, .max = LARGEST_ID, .metavar = "N",
      .help = "Take at most N ids into the window."},
@@ -155,11 +159,12 @@ static const struct option_def table[] = {
      .choices = "all|content|none",
      .help = "What to keep of an item that changes: every earlier version, the versions whose "
              "words differ, or nothing."},
-    {"progress", OPTION_ENUM, FIELD(progress), CMD_CATCHUP | CMD_VERIFY | CMD_IMPORT | CMD_EXPORT,
-     "auto", .choices = "auto|bar|line|none",
+    {"progress", OPTION_ENUM, FIELD(progress),
+     CMD_CATCHUP | CMD_VERIFY | CMD_IMPORT | CMD_EXPORT | CMD_UP, "auto",
+     .choices = "auto|bar|line|none",
      .help = "How to show progress. auto draws a bar on a terminal and writes a line every 10 s "
-             "elsewhere."},
-    {"metrics-bind", OPTION_STRING, FIELD(metrics_bind), INGESTS | CMD_SERVE, "127.0.0.1:9464",
+             "elsewhere; up writes nothing there."},
+    {"metrics-bind", OPTION_STRING, FIELD(metrics_bind), INGESTS | SERVES, "127.0.0.1:9464",
      .accepts = shape_bind_or_none,
      .allowed = "ADDR:PORT, such as 127.0.0.1:9464 or [::1]:9464, or none", .metavar = "ADDR:PORT",
      .help = "Serve /metrics, /healthz and /readyz there while running; none turns it off. The "
@@ -198,7 +203,7 @@ static const struct option_def table[] = {
                 "of at most 63 characters",
      .metavar = "NAME", .flags = OPTION_COMMON,
      .help = "Schema that holds the tables on PostgreSQL."},
-    {"no-migrate", OPTION_BOOL, FIELD(no_migrate), INGESTS | CMD_IMPORT | CMD_SERVE,
+    {"no-migrate", OPTION_BOOL, FIELD(no_migrate), INGESTS | CMD_IMPORT | SERVES,
      .flags = OPTION_COMMON,
      .help = "Do not bring the tables up to date first; fail if they are not."},
     {"upstream", OPTION_STRING, FIELD(upstream), ASKS_UPSTREAM,

@@ -24,6 +24,7 @@ enum command_id {
     CMD_EXPORT = 1 << 8,
     CMD_UPDATER = 1 << 9,
     CMD_SERVE = 1 << 10,
+    CMD_UP = 1 << 12,
 };
 
 /* Where a value came from; a later one wins over an earlier one. */
@@ -65,7 +66,8 @@ struct settings {
     int progress;  /* enum progress_mode */
     char *metrics_bind;
 
-    /* updater */
+    /* updater and up */
+    double recent_days;
     int64_t realtime_workers, realtime_attempts, channel_capacity, gap_queue_max;
     double startup_rescan_days, rescan_window_days;
     int64_t rescan_interval_ms, persist_interval_ms, stream_timeout_ms, catchup_interval_ms;

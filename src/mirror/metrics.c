@@ -165,6 +165,19 @@ void count_written(enum item_source source, const struct apply_stats *s, size_t 
     metric_observe(&m_db_batch_items, (int64_t)n_items);
 }
 
+/* Search ------------------------------------------------------------------------------------- */
+
+struct metric m_index_items = COUNTER("tain_index_items_total", "items",
+                                      "Items that were put into the search index by this process.");
+struct metric m_index_failures =
+    COUNTER("tain_index_failures_total", "steps",
+            "Steps of search indexing that failed and will be tried again.");
+struct metric m_index_lag_ids =
+    LATER("tain_index_lag_ids", "ids", "Ids that wait for the search index, at most.", 1);
+struct metric m_index_lag_seconds =
+    LATER("tain_index_lag_seconds", "seconds",
+          "How long the oldest of them has been waiting; 0 when nothing waits.", 0.001);
+
 /* The updater -------------------------------------------------------------------------------- */
 
 static const char *const ways[] = {"queue", "segments"};
@@ -241,13 +254,31 @@ struct metric m_role = BY_LABEL(METRIC_GAUGE, "tain_updater_role", "0 or 1",
                                 "1 for the role this updater has.", "role", roles);
 
 struct metric *const mirror_metrics[] = {
-    &m_items,        &m_retries,          &m_waiting,
-    &m_frontier,     &m_frontier_waiting, &m_frontier_lag,
-    &m_maxitem,      &m_dead_letters,     &m_progress,
-    &m_segments,     &m_leases_lost,      &m_http_requests,
-    &m_http_seconds, &m_http_inflight,    &m_http_window,
-    &m_upstream_ill, &m_db_seconds,       &m_db_batch_items,
-    &m_db_items,     &m_db_retries,       &m_all_dead_letters,
+    &m_items,
+    &m_retries,
+    &m_waiting,
+    &m_frontier,
+    &m_frontier_waiting,
+    &m_frontier_lag,
+    &m_maxitem,
+    &m_dead_letters,
+    &m_progress,
+    &m_segments,
+    &m_leases_lost,
+    &m_http_requests,
+    &m_http_seconds,
+    &m_http_inflight,
+    &m_http_window,
+    &m_upstream_ill,
+    &m_db_seconds,
+    &m_db_batch_items,
+    &m_db_items,
+    &m_db_retries,
+    &m_all_dead_letters,
+    &m_index_items,
+    &m_index_failures,
+    &m_index_lag_ids,
+    &m_index_lag_seconds,
 };
 const size_t mirror_n_metrics = ARRAY_LEN(mirror_metrics);
 

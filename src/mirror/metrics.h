@@ -29,6 +29,9 @@ extern struct metric m_upstream_ill; /* gauge: 1 while the lane is paused */
 extern struct metric m_db_seconds, m_db_batch_items, m_db_retries;
 extern struct metric m_db_items; /* by enum item_source and result: inserted, changed, ... */
 
+/* Search indexing; see mirror/indexer.h. */
+extern struct metric m_index_items, m_index_failures, m_index_lag_ids, m_index_lag_seconds;
+
 enum http_target {
     TARGET_ITEM,
     TARGET_MAXITEM,

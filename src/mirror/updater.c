@@ -14,6 +14,7 @@
 #define NAME_SLOTS 65536           /* a flood of names must not hold the stream up */
 #define FOREVER_MS (INT64_MAX / 4) /* a daemon bears with an outage, however long */
 #define REST_MS 500                /* least time between two fetches of a hot id */
+#define INDEX_SHARE 0.1            /* of the write thread's time, when it is never idle */
 #define SPILL_MAX 1000             /* ids written down in one transaction at a stop */
 
 static void wake_fetch(void *http) {
@@ -98,6 +99,7 @@ static void make_core(struct updater *u, int64_t floor, int64_t canary) {
         .maxitem = &u->tidings.maxitem,
         .follow = true,
         .recent_days = o->recent_days,
+        .index_share = INDEX_SHARE,
         .max_outage_ms = FOREVER_MS,
         .in = &u->to_writer,
         .db_offset_ms = &u->tidings.db_offset_ms,
@@ -118,6 +120,11 @@ static void measure(const struct updater *u) {
     metric_set(&m_maxitem, 0, maxitem ? maxitem : METRIC_NONE);
 }
 
+static int64_t total_ids(const struct updater *u) {
+    int64_t n = atomic_load(&u->tidings.maxitem) - u->floor + 1;
+    return n > 0 ? n : 0;
+}
+
 static void tick(struct updater *u) {
     measure(u);
     if (!u->o->tick)
@@ -129,6 +136,8 @@ static void tick(struct updater *u) {
         .connected = atomic_load(&u->tidings.connected),
         .workers_alive = (int)metric_get(&m_workers_alive, 0),
         .workers = u->o->realtime_workers,
+        .covered = writer_covered(u->writer),
+        .total = total_ids(u),
         .silence_ms = updater_silence_ms(u),
         .stopping = stop_raised(u->o->stop),
     };
@@ -217,6 +226,7 @@ static enum verdict run_active(struct updater *u, struct err *e) {
     while (v == V_RETRY && (v = patience_bear(&u->patience, e)) == V_OK);
     if (v != V_OK)
         return v;
+    u->floor = floor;
     make_core(u, floor, canary);
     v = writer_prepare(u->writer, e);
     if (v == V_OK) {

@@ -17,6 +17,7 @@ struct updater_view {
     int64_t db_down_ms;
     bool connected;
     int workers_alive, workers;
+    int64_t covered, total; /* ids that were looked at, and all there are; 0 of 0 at first */
     /* How long a thread has not moved. Not the writer's, whose pace is the database's, and not of
      * those that wait for it. */
     int64_t silence_ms;

@@ -27,6 +27,7 @@ struct updater {
     struct writer *writer;
     struct crew *posts[POST_N], *realtime;
     int64_t active_mono; /* since when it is not a standby */
+    int64_t floor;       /* where the archive begins */
     bool failed;
     struct err why; /* of the first failure */
 };

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "mirror/group.h"
+#include "mirror/indexer.h"
 #include "mirror/metrics.h"
 #include "mirror/outcome.h"
 #include "mirror/patience.h"
@@ -26,6 +27,8 @@ struct writer {
     struct err why;
     struct group group;
     struct recent recent;
+    struct indexer indexer;
+    bool indexing;         /* nothing else waited, and there is more to index */
     struct job *set_aside; /* came after a group and is no part of it */
     int64_t next_plan, next_clock, next_status;
     _Atomic int64_t covered, busy_since; /* since when a job keeps the database, 0 = none does */
@@ -39,6 +42,7 @@ struct writer *writer_new(const struct writer_options *o) {
                                     .stop = o->stop,
                                     .max_outage_ms = o->max_outage_ms,
                                     .rng = rng_fresh()};
+    indexer_init(&w->indexer, o->clock, o->store, o->index_share);
     w->recent = (struct recent){.days = o->recent_days, .floor = o->plan.window.lo};
     group_init(&w->group);
     return w;
@@ -120,7 +124,8 @@ static enum verdict plan_now(struct writer *w, struct err *e) {
 static enum verdict read_status(struct writer *w, struct err *e) {
     int64_t waiting, dead;
     struct archive_counts counts;
-    w->next_status = clock_mono(w->o.clock) + STATUS_EVERY_MS;
+    int64_t now = clock_mono(w->o.clock);
+    w->next_status = now + STATUS_EVERY_MS;
     enum verdict v =
         store_unresolved(w->o.store, w->o.plan.window.lo, w->o.plan.window.hi, &waiting, &dead, e);
     if (v == V_OK)
@@ -131,7 +136,7 @@ static enum verdict read_status(struct writer *w, struct err *e) {
     metric_set(&m_all_dead_letters, 0, counts.dead_letters);
     for (int i = 0; i < SEG_N; i++)
         metric_set(&m_segments, i, counts.segments[i]);
-    return V_OK;
+    return indexer_measure(&w->indexer, now + atomic_load(w->o.db_offset_ms), e);
 }
 
 static enum verdict claim(struct writer *w, struct job *j) {
@@ -167,6 +172,7 @@ static enum verdict apply_once(struct writer *w, struct batch *b, struct apply_s
     int64_t before = clock_mono(w->o.clock);
     enum verdict v = b->segment_id ? store_apply(w->o.store, b, ret, e)
                                    : store_apply_live(w->o.store, b, ret, e);
+    indexer_wake(&w->indexer);
     if (v == V_OK)
         count_written(source_of(w, b), ret, b->n_items, clock_mono(w->o.clock) - before);
     return v;
@@ -342,7 +348,21 @@ static void do_periodic(struct writer *w) {
     }
 }
 
+/* The last of a step. What was broken is not for the indexer to look at, and a stop waits for
+ * nobody. */
+static void index_some(struct writer *w, bool idle) {
+    w->indexing = false;
+    if (stop_raised(w->o.stop) || w->broken != V_OK)
+        return;
+    atomic_store(&w->busy_since, clock_mono(w->o.clock));
+    bool more = indexer_turn(&w->indexer, idle);
+    atomic_store(&w->busy_since, 0);
+    w->indexing = idle && more;
+}
+
 bool writer_step(struct writer *w, int wait_ms) {
+    if (w->indexing)
+        wait_ms = 0;
     struct job *j = w->set_aside ? w->set_aside : queue_pop(w->o.in, wait_ms);
     w->set_aside = NULL;
     if (j && j->kind == JOB_BATCH && !j->batch->segment_id)
@@ -350,5 +370,6 @@ bool writer_step(struct writer *w, int wait_ms) {
     else if (j)
         answer(w, j);
     do_periodic(w);
+    index_some(w, j == NULL);
     return j != NULL || !queue_is_closed(w->o.in);
 }

@@ -18,6 +18,7 @@ struct writer_options {
     const _Atomic int64_t *maxitem;
     bool follow;           /* the window ends with maxitem, wherever that is */
     double recent_days;    /* see mirror/recent.h */
+    double index_share;    /* see mirror/indexer.h */
     int64_t max_outage_ms; /* of the database */
     struct queue *in;
     _Atomic int64_t *db_offset_ms;

@@ -44,6 +44,7 @@ static void start_core(struct fleet *f) {
         .maxitem = &f->tidings.maxitem,
         .follow = true,
         .recent_days = f->o.recent_days,
+        .index_share = 0.1,
         .max_outage_ms = 60000,
         .in = &f->to_writer,
         .db_offset_ms = &f->tidings.db_offset_ms,

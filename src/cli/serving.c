@@ -1,0 +1,82 @@
+#include "cli/serving.h"
+
+#include "base/log.h"
+#include "cli/archive.h"
+#include "cli/cli.h"
+
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define FILES_BESIDE 256 /* databases, logs, pipes: what is no connection of a client */
+
+/* A connection is a descriptor: as many as are needed, if the system lets us. */
+static void allow_files(int64_t connections) {
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)connections + FILES_BESIDE;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur < wanted)
+        log_warn("fewer files may be open than there may be connections",
+                 LI("files", limit.rlim_cur), LI("connections", connections));
+}
+
+static struct web_options options_of(const struct settings *s, const struct monitor *m) {
+    const char *uri = s->read_db ? s->read_db : s->db;
+    return (struct web_options){
+        .listen = s->listen,
+        .hosts = {(const char *const *)s->public_host.items, s->public_host.n},
+        .store = {.uri = uri,
+                  .schema = s->schema,
+                  .clock = &clock_machine,
+                  .schema_rule = SCHEMA_REQUIRE,
+                  .must_exist = true},
+        .shared = strncmp(uri, "sqlite:", 7) != 0,
+        .query_threads = (int)s->query_threads,
+        .max_connections = (int)s->max_connections,
+        .keep_alive_ms = (int)s->stream_keep_alive_ms,
+        .access_log = (enum access_log)s->access_log,
+        .clock = &clock_machine,
+        .vitals = &m->vitals,
+        .families = m->families,
+        .n_families = m->n,
+    };
+}
+
+int serving_start(struct serving *v, const struct settings *s, const struct monitor *m,
+                  struct notify *n) {
+    struct err e;
+    allow_files(s->max_connections);
+    *v = (struct serving){.options = options_of(s, m)};
+    enum verdict verdict = web_start(&v->options, &v->web, &e);
+    if (verdict != V_OK) {
+        complain(s, e.msg);
+        notify_stopping(n, e.msg);
+        return verdict == V_INVALID ? EXIT_USAGE : EXIT_FAILED;
+    }
+    log_info("serving", LS("listen", s->listen), LI("port", web_port(v->web)));
+    return 0;
+}
+
+/* An address that stands for all of them is none to go to. */
+static bool is_any(const struct sockaddr_storage *a) {
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)a;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)a;
+    if (a->ss_family == AF_INET6)
+        return memcmp(&v6->sin6_addr, &in6addr_any, sizeof in6addr_any) == 0;
+    return v4->sin_addr.s_addr == INADDR_ANY;
+}
+
+void serving_url(const struct serving *v, struct strbuf *out) {
+    struct sockaddr_storage address;
+    struct err e;
+    char host[100] = "127.0.0.1";
+    bool known = address_parse(v->options.listen, &address, &e) == V_OK;
+    if (known && !is_any(&address))
+        address_print((const struct sockaddr *)&address, host, sizeof host);
+    bool brackets = strchr(host, ':') && host[0] != '[';
+    strbuf_addf(out, "http://%s%s%s:%d/", brackets ? "[" : "", host, brackets ? "]" : "",
+                web_port(v->web));
+}
