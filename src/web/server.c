@@ -225,10 +225,19 @@ static void end_loop(struct loop *l) {
     pthread_mutex_destroy(&l->lock);
 }
 
+/* They look at the flags with each turn, and turn when they are woken. */
+static void raise_flag(struct web *w, atomic_bool *flag) {
+    uint64_t one = 1;
+    atomic_store(flag, true);
+    for (int i = 0; i < w->n_loops; i++)
+        if (w->loops[i].wake_fd >= 0 && write(w->loops[i].wake_fd, &one, sizeof one) < 0)
+            abort(); /* it cannot be full, and it is ours */
+}
+
 void web_stop(struct web *w) {
     if (!w)
         return;
-    atomic_store(&w->stopping, true);
+    raise_flag(w, &w->stopping);
     if (w->listen_fd >= 0)
         close(w->listen_fd);
     stream_hub_stop(w->streams);
@@ -239,7 +248,7 @@ void web_stop(struct web *w) {
     until = clock_mono(&clock_machine) + TURN_MS;
     while (any_active(w) && clock_mono(&clock_machine) < until)
         (void)poll(NULL, 0, 10);
-    atomic_store(&w->ended, true);
+    raise_flag(w, &w->ended);
     for (int i = 0; i < w->n_loops; i++)
         end_loop(&w->loops[i]);
     herald_stop(w->herald);
