@@ -52,6 +52,18 @@ static const struct command table[] = {
      false,
      cmd_dead_letter,
      {{"ACTION", "list|show|replay|accept"}, {"ID", .optional = true, .many = true}}},
+    {"search",
+     CMD_SEARCH,
+     "find stories and comments by their words",
+     "All words must be there, \"several in quotes\" in a row, -this not at all (quote it for the "
+     "shell: 'rust -game'). Titles come first, then points. Without words it lists what the "
+     "options "
+     "let through. What was stored lately may wait for the index, which serve and up fill; --index "
+     "does it now.",
+     "tain search --type story --since 2020-01-01 lisp",
+     true,
+     cmd_search,
+     {{"WORDS", .optional = true, .many = true}}},
     {"doctor", CMD_DOCTOR, "check the database, the upstream and this machine",
      "One line per check: ok, warn or fail, and what to do about it. It changes nothing.",
      "tain doctor --db postgres://localhost/hn", false, cmd_doctor},

@@ -12,6 +12,7 @@ int cmd_doctor(struct settings *s);
 int cmd_export(struct settings *s);
 int cmd_import(struct settings *s);
 int cmd_migrate(struct settings *s);
+int cmd_search(struct settings *s);
 int cmd_serve(struct settings *s);
 int cmd_status(struct settings *s);
 int cmd_up(struct settings *s);

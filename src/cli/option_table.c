@@ -11,7 +11,7 @@
 #define SERVES (CMD_SERVE | CMD_UP)
 #define REPORTS                                                                           \
     (CMD_CATCHUP | CMD_STATUS | CMD_MIGRATE | CMD_VERIFY | CMD_DEAD_LETTER | CMD_DOCTOR | \
-     CMD_IMPORT | CMD_EXPORT)
+     CMD_IMPORT | CMD_EXPORT | CMD_SEARCH)
 #define INGESTS (CMD_CATCHUP | UPDATES)
 #define ASKS_UPSTREAM (INGESTS | CMD_VERIFY | CMD_DOCTOR | CMD_IMPORT)
 #define BY_RANGE (CMD_CATCHUP | CMD_VERIFY | CMD_DEAD_LETTER | CMD_IMPORT | CMD_EXPORT)
@@ -90,6 +90,30 @@ static const struct option_def table[] = {
      .help = "How to write the dump. auto compresses if FILE ends in .zst."},
     {"level", OPTION_INT, FIELD(level), CMD_EXPORT, "3", 1, 19, .metavar = "N",
      .help = "How hard to compress."},
+    {"author", OPTION_STRING, FIELD(author), CMD_SEARCH, .accepts = shape_words,
+     .allowed = "a name; case matters", .metavar = "NAME", .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "Only what this person wrote."},
+    {"type", OPTION_STRING, FIELD(type), CMD_SEARCH, .accepts = shape_item_kinds,
+     .allowed = "one or more of story, comment, poll, pollopt, job, ask_hn, show_hn, with commas",
+     .metavar = "TYPES", .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "Only these: story, comment, poll, pollopt, job, ask_hn, show_hn, with commas."},
+    {"since", OPTION_STRING, FIELD(since), CMD_SEARCH, .accepts = shape_instant,
+     .allowed = "an instant: 2026-01-31, 2026-01-31T12:00:00Z (UTC) or unix seconds",
+     .metavar = "TIME", .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "Only what was posted then or later."},
+    {"until", OPTION_STRING, FIELD(until), CMD_SEARCH, .accepts = shape_instant,
+     .allowed = "an instant: 2026-01-31, 2026-01-31T12:00:00Z (UTC) or unix seconds",
+     .metavar = "TIME", .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "Only what was posted then or earlier."},
+    {"min-points", OPTION_INT, FIELD(min_points), CMD_SEARCH, .min = 0, .max = 1e9, .metavar = "N",
+     .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "Only what has at least so many points; comments have none."},
+    {"by-date", OPTION_BOOL, FIELD(by_date), CMD_SEARCH, .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "The newest first, instead of the best."},
+    {"page", OPTION_INT, FIELD(page), CMD_SEARCH, "1", 1, 1e9, .metavar = "N",
+     .flags = OPTION_NO_ENV | OPTION_NO_FILE, .help = "Which page to show."},
+    {"index", OPTION_BOOL, FIELD(index), CMD_SEARCH, .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "First index what waits."},
     {"realtime-workers", OPTION_INT, FIELD(realtime_workers), UPDATES, "8", 1, 64, .metavar = "N",
      .help = "Workers that fetch what the stream names."},
     {"channel-capacity", OPTION_INT, FIELD(channel_capacity), UPDATES, "4096", 16, 1 << 20,
@@ -121,8 +145,10 @@ static const struct option_def table[] = {
     {"updater-lease", OPTION_DURATION, FIELD(updater_lease_ms), UPDATES, "15s", 2 * SECOND, HOUR,
      .metavar = "DURATION",
      .help = "How long a vanished updater is waited for before a standby takes over."},
-    {"limit", OPTION_INT, FIELD(limit), CMD_CATCHUP, .min = 1, .max = LARGEST_ID, .metavar = "N",
-     .help = "Take at most N ids into the window."},
+    {"limit", OPTION_INT, FIELD(limit), CMD_CATCHUP | CMD_SEARCH, .min = 1, .max = LARGEST_ID,
+     .metavar = "N",
+     .help = "catchup takes at most N ids into the window; search shows N hits on a page (20, at "
+             "most 1000)."},
     {"ignore-highest", OPTION_BOOL, FIELD(ignore_highest), CMD_CATCHUP,
      .help = "Do not clamp the end of the window to the newest item."},
     {"force-replay-window", OPTION_BOOL, FIELD(force_replay_window), CMD_CATCHUP,
@@ -160,7 +186,7 @@ static const struct option_def table[] = {
      .help = "What to keep of an item that changes: every earlier version, the versions whose "
              "words differ, or nothing."},
     {"progress", OPTION_ENUM, FIELD(progress),
-     CMD_CATCHUP | CMD_VERIFY | CMD_IMPORT | CMD_EXPORT | CMD_UP, "auto",
+     CMD_CATCHUP | CMD_VERIFY | CMD_IMPORT | CMD_EXPORT | CMD_SEARCH | CMD_UP, "auto",
      .choices = "auto|bar|line|none",
      .help = "How to show progress. auto draws a bar on a terminal and writes a line every 10 s "
              "elsewhere; up writes nothing there."},

@@ -24,6 +24,7 @@ enum command_id {
     CMD_EXPORT = 1 << 8,
     CMD_UPDATER = 1 << 9,
     CMD_SERVE = 1 << 10,
+    CMD_SEARCH = 1 << 11,
     CMD_UP = 1 << 12,
 };
 
@@ -91,6 +92,11 @@ struct settings {
     bool no_checksum, restart, resume;
     int compress; /* auto, none, zstd */
     int64_t level;
+
+    /* search */
+    char *author, *type, *since, *until;
+    int64_t min_points, page;
+    bool by_date, index;
 
     /* demo */
     int64_t seed, maxitem;

@@ -1,5 +1,7 @@
 #include "cli/shapes.h"
 
+#include "store/search.h"
+
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -138,4 +140,29 @@ bool shape_parse_instant(const char *text, int64_t *ret_ms) {
 bool shape_instant(const char *text) {
     int64_t ms;
     return shape_parse_instant(text, &ms);
+}
+
+unsigned shape_item_kind(const char *text, size_t n) {
+    static const struct {
+        const char *name;
+        unsigned kind;
+    } kinds[] = {{"story", SEARCH_STORY},     {"comment", SEARCH_COMMENT},
+                 {"poll", SEARCH_POLL},       {"pollopt", SEARCH_POLLOPT},
+                 {"job", SEARCH_JOB},         {"ask_hn", SHAPE_KIND_ASK},
+                 {"show_hn", SHAPE_KIND_SHOW}};
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (strlen(kinds[i].name) == n && memcmp(text, kinds[i].name, n) == 0)
+            return kinds[i].kind;
+    return 0;
+}
+
+bool shape_item_kinds(const char *text) {
+    for (;;) {
+        size_t n = strcspn(text, ",");
+        if (!shape_item_kind(text, n))
+            return false;
+        if (!text[n])
+            return true;
+        text += n + 1;
+    }
 }

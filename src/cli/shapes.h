@@ -18,6 +18,12 @@ bool shape_words(const char *text); /* not empty, and UTF-8, which every databas
 bool shape_instant(const char *text);
 bool shape_parse_instant(const char *text, int64_t *ret_ms);
 
+/* "story,ask_hn": kinds of items with commas between. */
+bool shape_item_kinds(const char *text);
+enum { SHAPE_KIND_ASK = 1 << 16, SHAPE_KIND_SHOW = 1 << 17 };
+/* The SEARCH_ bit of one of them, SHAPE_KIND_ASK or _SHOW, 0 when it is none. */
+unsigned shape_item_kind(const char *text, size_t n);
+
 /* "LO-HI", both ids, LO not above HI. */
 bool shape_id_range(const char *text);
 bool shape_parse_id_range(const char *text, int64_t *ret_lo, int64_t *ret_hi);
