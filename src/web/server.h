@@ -48,7 +48,7 @@ int web_port(const struct web *w);
 const struct web_options *web_options(const struct web *w);
 const struct clock *web_clock(const struct web *w);
 struct stream_hub *web_streams(const struct web *w); /* see web/stream.h */
-struct herald *web_herald(const struct web *w);          /* to be rung by a writer; see web/herald.h */
+struct herald *web_herald(const struct web *w);      /* to be rung by a writer; see web/herald.h */
 /* For how long the oldest silence of a loop or query thread lasts; waiting for work is none. */
 int64_t web_silence_ms(const struct web *w);
 /* For how long no thread has been able to reach the archive; 0: it answers. */
