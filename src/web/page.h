@@ -47,7 +47,8 @@ void page_time(struct strbuf *b, int64_t at, int64_t now);
 /* The words alone: "3 hours ago". */
 void page_ago(struct strbuf *b, int64_t at, int64_t now);
 
-/* A link to the page of a person. Nothing for an absent name. */
+/* A link to the page of a person; the name alone where it holds control characters. Nothing for an
+ * absent name. */
 void page_person(struct strbuf *b, struct str name);
 /* href="/item?id=N" */
 void page_item_href(struct strbuf *b, int64_t id);

@@ -119,9 +119,23 @@ void page_time(struct strbuf *b, int64_t at, int64_t now) {
 /* Links ----------------------------------------------------------------------------------------
  */
 
+/* A name that no request could carry has no page. */
+static bool can_be_asked_for(struct str name) {
+    for (size_t i = 0; i < name.n; i++)
+        if ((unsigned char)name.p[i] < ' ' || name.p[i] == 0x7F)
+            return false;
+    return name.n > 0;
+}
+
 void page_person(struct strbuf *b, struct str name) {
     if (!name.p)
         return;
+    if (!can_be_asked_for(name)) {
+        strbuf_adds(b, "<span class=\"by\">");
+        strbuf_add_html(b, name);
+        strbuf_adds(b, "</span>");
+        return;
+    }
     strbuf_adds(b, "<a class=\"by\" href=\"/user?id=");
     strbuf_add_urlencoded(b, name);
     strbuf_adds(b, "\">");

@@ -132,6 +132,16 @@ static void addresses(void **state UNUSED) {
          "rel=\"nofollow noopener noreferrer ugc\"");
 }
 
+static void people(void **state UNUSED) {
+    page_person(&b, STR("a b&c"));
+    said("<a class=\"by\" href=\"/user?id=a%20b%26c\">a b&amp;c</a>");
+    page_person(&b, STR("a\x1b"));
+    assert_null(strstr(b.p, "href"));
+    strbuf_clear(&b);
+    page_person(&b, STR_NONE);
+    assert_int_equal(b.n, 0);
+}
+
 static struct read_item story(void) {
     return (struct read_item){.stored = true,
                               .item = {.id = 8863,
@@ -323,6 +333,7 @@ int main(void) {
         cmocka_unit_test(ages),
         cmocka_unit_test(times),
         cmocka_unit_test(addresses),
+        cmocka_unit_test(people),
         cmocka_unit_test(a_story_of_a_list),
         cmocka_unit_test(what_a_story_may_lack),
         cmocka_unit_test(a_job_has_neither_points_nor_comments),

@@ -1,0 +1,116 @@
+"""An archive with something in it, and `tain serve` in front of it, for tests of pages."""
+
+import http.client
+import pathlib
+import shutil
+import sys
+import tempfile
+import urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'e2e'))
+import hostile  # noqa: E402
+from lib import (BUILD, EXIT_DONE, EXIT_UNRESOLVED, QUICK, Demo, Run, Sqlite,  # noqa: E402
+                 free_port, wait_until)
+
+GENERATED = 1600  # ids of the generated corpus
+HOSTILE = 5000    # the first id of what is hostile
+LONG = 10000      # a story with LONG_N comments
+LONG_N = 3000
+CODE = 20000      # a story whose text holds a long line of code
+
+
+def long_thread():
+    """A story with many comments: a few wide levels, in a ranked order that is not that of ids."""
+    kids = {}
+    for n in range(1, LONG_N + 1):
+        parent = LONG if n <= 150 else LONG + n % 150 + (n % 7) * 150 * (n > 1300)
+        kids.setdefault(min(parent, LONG + n - 1), []).append(LONG + n)
+    parents = {kid: parent for parent, all_of in kids.items() for kid in all_of}
+    story = {'id': LONG, 'type': 'story', 'by': 'someone', 'title': 'A long thread', 'score': 900,
+             'time': hostile.TIME, 'descendants': LONG_N, 'kids': kids[LONG][::-1]}
+    return [story] + [
+        {'id': i, 'type': 'comment', 'by': f'person{i % 97}', 'parent': parents[i],
+         'time': hostile.TIME + i, 'kids': kids.get(i, [])[::-1],
+         'text': f'Comment {i} says <i>something</i> of some length.<p>' + 'And more of it. ' * 20}
+        for i in range(LONG + 1, LONG + LONG_N + 1)]
+
+
+def code_story():
+    return [{'id': CODE, 'type': 'story', 'by': 'someone', 'title': 'Ask HN: how wide is too wide?',
+             'time': hostile.TIME, 'score': 7, 'descendants': 0,
+             'text': 'Like this:<p><pre><code>  ' + 'wide = wide + 1; ' * 30 + '\n</code></pre>'}]
+
+
+class Site:
+    """Made once for many tests; close() ends it."""
+
+    def __init__(self, generated=GENERATED, with_long=True):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='tain-site-'))
+        self.demo = self.server = None
+        try:
+            self._make(generated, with_long)
+        except BaseException:
+            self.close()
+            raise
+
+    def _make(self, generated, with_long):
+        self.archive = Sqlite(self.folder / 'tain.db')
+        self.uri = self.archive.uri
+        self.demo = Demo(maxitem=generated)
+        self._run('catchup', '--db', self.uri, '--upstream', self.demo.url, *QUICK)
+        self.hostile = hostile.items(HOSTILE)
+        self._import('hostile', self.hostile)
+        if with_long:
+            self._import('long', long_thread() + code_story())
+        self.port = free_port()
+        self.base = f'http://127.0.0.1:{self.port}'
+        self.server = Run(['serve', '--db', self.uri, '--listen', f'127.0.0.1:{self.port}'],
+                          cwd=self.folder)
+        wait_until(self._answers, 30, 'an answer of the server')
+        wait_until(lambda: not self.archive.rows('SELECT 1 FROM index_work LIMIT 1'), 120,
+                   'an index of everything', every=0.1)
+
+    def _run(self, *arguments):
+        run = Run(arguments, cwd=self.folder)
+        result = run.wait()
+        run.close()
+        if result.code not in (EXIT_DONE, EXIT_UNRESOLVED):  # young nulls wait
+            raise AssertionError(f'tain {arguments[0]}: {result}')
+
+    def _import(self, name, items):
+        path = self.folder / f'{name}.ndjson'
+        hostile.write_lines(path, items)
+        self._run('import', path, '--db', self.uri, '--json', '--progress', 'none')
+
+    def _answers(self):
+        if not self.server.running():
+            raise AssertionError(f'the server ended: {self.server.wait()}')
+        try:
+            return self.get('/healthz')[0] == 200
+        except OSError:
+            return False
+
+    def get(self, path, headers=None):
+        """(status, headers, body) of one request on a connection of its own."""
+        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=60)
+        try:
+            connection.request('GET', path, headers=headers or {})
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+        finally:
+            connection.close()
+
+    def close(self):
+        if self.server:
+            self.server.close()
+        if self.demo:
+            self.demo.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def internal(link):
+    """The path and query of a link within the site, None for any other."""
+    parts = urllib.parse.urlsplit(link)
+    if parts.scheme or parts.netloc or not parts.path.startswith('/'):
+        return None
+    return parts.path + ('?' + parts.query if parts.query else '')
