@@ -1,6 +1,6 @@
 """Every page that can be reached, followed link by link over a generated corpus and a hostile one:
-no link within the site is dead, every anchor exists, tags are balanced, nothing from outside becomes
-markup, and the policy against script is always there."""
+no link within the site is dead, every anchor exists, tags are balanced, nothing from outside
+becomes markup, and the policy against script is always there."""
 
 import collections
 import html.parser
@@ -16,9 +16,9 @@ from site_under_test import LONG, LONG_N, Site, internal  # noqa: E402
 
 VOID = {'meta', 'link', 'input', 'br', 'hr', 'img', 'wbr'}
 TAGS = set('''html head title body main header footer nav section article aside details summary h1
-    h2 h3 h4 p div span a abbr ul ol li dl dt dd form fieldset legend label input select option button
-    script link meta time i b em strong mark small pre code meter progress table caption thead tbody
-    tr th td svg g circle rect path line polyline polygon text tspan desc defs linearGradient stop
+    h2 h3 h4 p div span a abbr ul ol li dl dt dd form fieldset legend label input select option
+    button script link meta time i b em strong mark small pre code meter progress table caption
+    thead tbody tr th td svg g circle rect path line polyline polygon text tspan desc defs linearGradient stop
     figure figcaption output'''.lower().split())
 BAD_ATTRIBUTES = {'style', 'srcdoc', 'formaction', 'xlink:href', 'background'}
 ADDRESSES = {'href', 'src', 'action'}

@@ -68,7 +68,8 @@ def items(first):
                      'text': vector, 'time': TIME + number, 'score': number, 'descendants': 1,
                      'url': ADDRESSES[number % len(ADDRESSES)], 'kids': [comment]})
         made.append({'id': comment, 'type': 'comment', 'by': vector,
-                     'text': vector + '<p>' + vector, 'time': TIME + number, 'parent': story, 'dead': number % 5 == 0})
+                     'text': vector + '<p>' + vector, 'time': TIME + number,
+                     'parent': story, 'dead': number % 5 == 0})
     for number, address in enumerate(ADDRESSES):
         made.append({'id': at, 'type': 'story', 'by': 'someone', 'title': f'address {number}',
                      'url': address, 'time': TIME, 'score': 1, 'descendants': 0})
