@@ -112,6 +112,9 @@ MUST_CHECK enum verdict store_read_recent(struct store *s, struct arena *a, size
 MUST_CHECK enum verdict store_read_recent_since(struct store *s, struct arena *a, int64_t mark,
                                                 size_t max, struct recent *ret, int64_t *ret_mark,
                                                 struct err *e);
+/* How many items changed in each of the last n minutes, as far as the notes reach; the last one is
+ * the minute before now. */
+MUST_CHECK enum verdict store_recent_rate(struct store *s, int64_t *ret, size_t n, struct err *e);
 /* The mark alone: one cheap read. */
 MUST_CHECK enum verdict store_recent_mark(struct store *s, int64_t *ret, struct err *e);
 

@@ -117,3 +117,23 @@ enum verdict store_read_recent_since(struct store *s, struct arena *a, int64_t m
     *ret_mark = since.mark;
     return V_OK;
 }
+
+struct rate_reading {
+    int64_t *out;
+    size_t n;
+};
+
+static enum verdict read_minute(void *ctx, const struct db_row *row) {
+    struct rate_reading *r = ctx;
+    int64_t ago = db_row_int(row, 0);
+    if (ago >= 0 && (uint64_t)ago < r->n)
+        r->out[r->n - 1 - (size_t)ago] = db_row_int(row, 1);
+    return V_OK;
+}
+
+enum verdict store_recent_rate(struct store *s, int64_t *ret, size_t n, struct err *e) {
+    struct rate_reading r = {ret, n};
+    for (size_t i = 0; i < n; i++)
+        ret[i] = 0;
+    return db_run(s->db, SQL_RECENT_RATE, DB_VALS(DBI((int64_t)n)), read_minute, &r, e);
+}

@@ -8,5 +8,6 @@ extern const struct route_table page_list_routes;   /* "/", "/newest", ..., "/di
 extern const struct route_table page_item_routes;   /* "/item", "/item/revisions" */
 extern const struct route_table page_user_routes;   /* "/user" */
 extern const struct route_table page_search_routes; /* "/search" */
+extern const struct route_table page_status_routes; /* "/status" */
 
 #endif

@@ -8,15 +8,15 @@
 
 /* Where one more table is added. */
 static const struct route_table *const tables[] = {
-    &hn_api_routes,      /* /v0/... */
-    &health_routes,      /* /metrics, /healthz, /readyz */
-    &asset_routes,       /* /assets/... */
-    &page_list_routes,   /* /, /newest, ... */
-    &page_item_routes,   /* /item */
-    &page_user_routes,   /* /user */
-    &page_search_routes, /* /search */
-    &search_api_routes,  /* /api/v1/search, ..., /api/v1/users/NAME */
-    &thread_routes,      /* /api/v1/items/ID, /api/stories/ID/tree, /api/discussions */
+    &hn_api_routes,                           /* /v0/... */
+    &health_routes,                           /* /metrics, /healthz, /readyz */
+    &asset_routes,                            /* /assets/... */
+    &page_list_routes,                        /* /, /newest, ... */
+    &page_item_routes,                        /* /item */
+    &page_user_routes,                        /* /user */
+    &page_search_routes, &page_status_routes, /* /search */
+    &search_api_routes,                       /* /api/v1/search, ..., /api/v1/users/NAME */
+    &thread_routes, /* /api/v1/items/ID, /api/stories/ID/tree, /api/discussions */
 };
 
 /* Does the path fit, and what does the star stand for? */

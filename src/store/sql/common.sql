@@ -467,6 +467,11 @@ SELECT t.item_id, t.name, MAX(t.change_id) FROM (
     ORDER BY change_id LIMIT $2) AS t
 GROUP BY t.item_id, t.name ORDER BY 3;
 
+-- name: recent_rate
+-- Changes of items by whole minutes before now, of the last $1 minutes.
+SELECT (tain_now_ms() - at) / 60000, COUNT(*) FROM recent_changes
+WHERE item_id IS NOT NULL AND at > tain_now_ms() - $1 * 60000 AND at <= tain_now_ms() GROUP BY 1;
+
 -- name: recent_prune
 DELETE FROM recent_changes WHERE change_id <= $1;
 

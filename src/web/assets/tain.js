@@ -184,5 +184,28 @@
     actions[event.key]();
   });
 
+  /* Figures that are asked for again. The server renders them; nothing is made up here. --------- */
+
+  const liveEvery = 2000;
+
+  const keepLive = () => {
+    const figures = document.querySelector("[data-live]");
+    if (!figures) return;
+    const refresh = async () => {
+      if (document.visibilityState === "visible") {
+        try {
+          const answer = await fetch(figures.dataset.live, { cache: "no-store" });
+          if (answer.ok) figures.innerHTML = await answer.text();
+          figures.classList.toggle("old", !answer.ok);
+        } catch {
+          figures.classList.add("old"); /* what is shown is no longer true */
+        }
+      }
+      setTimeout(refresh, liveEvery);
+    };
+    setTimeout(refresh, liveEvery);
+  };
+
   document.addEventListener("DOMContentLoaded", addThemeButton);
+  document.addEventListener("DOMContentLoaded", keepLive);
 })();
