@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/shapes.h"
@@ -39,6 +40,11 @@ static void announce(const struct settings *s, const struct demo *demo) {
     fflush(stdout);
 }
 
+/* So that the newest item is of this minute. */
+static int64_t first_time(const struct settings *s) {
+    return s->fresh ? clock_real(&clock_machine) / 1000 - CORPUS_SECONDS_PER_ID * s->maxitem : 0;
+}
+
 int cmd_demo(struct settings *s) {
     if (settings_origin(s, "seed") == ORIGIN_DEFAULT)
         s->seed = 1;
@@ -55,6 +61,7 @@ int cmd_demo(struct settings *s) {
         .seed = (uint64_t)s->seed,
         .maxitem = s->maxitem,
         .grow_per_second = s->grow,
+        .first_time = first_time(s),
         .bind_host = s->bind,
         .port = (int)s->port,
         .threads = (int)s->threads,

@@ -4,6 +4,7 @@
 #include "cli/format.h"
 #include "cli/status_updater.h"
 #include "mirror/plan.h"
+#include "store/search.h"
 #include "store/status.h"
 
 #include <inttypes.h>
@@ -17,6 +18,7 @@ struct report {
     struct range *coverage;
     size_t n_coverage;
     int64_t now;
+    int64_t index_ids, index_since; /* what waits for the search index */
     struct updater_status updater;
 };
 
@@ -32,7 +34,13 @@ static enum verdict collect(struct store *store, struct report *r, struct err *e
         v = store_now(store, &r->now, e);
     if (v == V_OK)
         v = updater_status_read(store, &r->updater, e);
+    if (v == V_OK)
+        v = store_index_lag(store, &r->index_ids, &r->index_since, e);
     return v;
+}
+
+static int64_t index_lag_ms(const struct report *r) {
+    return r->index_since && r->index_since < r->now ? r->now - r->index_since : 0;
 }
 
 static int64_t lag_of(const struct report *r) {
@@ -87,7 +95,8 @@ static void print_json(const struct report *r) {
             printf(",");
         print_stalled_json(&r->status.stalled[i]);
     }
-    printf("],");
+    printf("],\"index\":{\"lag_ids\":%" PRId64 ",\"lag_seconds\":%" PRId64 "},", r->index_ids,
+           index_lag_ms(r) / 1000);
     updater_status_json(&r->updater);
     printf("}\n");
 }
@@ -129,6 +138,15 @@ static void print_coverage(const struct report *r) {
         printf("%-16s%14s  and %zu more; --json lists all\n", "", "", r->n_coverage - shown);
 }
 
+static void print_index(const struct report *r) {
+    char number[FORMAT_MAX], age[FORMAT_MAX];
+    if (r->index_ids == 0)
+        printf("%-16s%14s  everything can be searched\n", "search index", "0");
+    else
+        printf("%-16s%14s  ids at most wait to be indexed, the oldest for %s\n", "search index",
+               format_count(number, r->index_ids), format_duration(age, index_lag_ms(r)));
+}
+
 static void print_text(const struct report *r) {
     char age[FORMAT_MAX], remark[80] = "the upstream was not asked yet";
     if (r->state.maxitem_at)
@@ -147,6 +165,7 @@ static void print_text(const struct report *r) {
     print_counts("segments", segment_fsm.states, r->status.segments, SEG_N);
     print_counts("exceptions", exception_fsm.states, r->status.exceptions, EXC_N);
     print_row("dead letters", r->status.dead_letters, "");
+    print_index(r);
     updater_status_text(&r->updater, r->now);
     if (r->status.n_stalled)
         printf("stalled:\n");

@@ -7,6 +7,7 @@
 #include "cli/serving.h"
 #include "cli/updating.h"
 #include "mirror/metrics.h"
+#include "web/herald.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +92,11 @@ static void tick(void *arg, const struct updater_view *v) {
     }
 }
 
+/* Event streams hear of what was written without waiting for the next look. */
+static void wrote(void *herald) {
+    herald_ring(herald);
+}
+
 static struct progress *make_progress(const struct settings *s) {
     struct progress_options o = progress_options_for(stderr, (enum progress_mode)s->progress,
                                                      s->log_format == LOG_JSON, &clock_machine);
@@ -103,6 +109,8 @@ static int mirror(struct up *u, struct store *store) {
     struct updater_options options = updating_options(u->s, store, &u->stop, &u->updating);
     options.tick = tick;
     options.tick_arg = u;
+    options.wrote = wrote;
+    options.wrote_arg = web_herald(u->serving.web);
     struct err e = {0};
     enum verdict v = updater_run(&options, &e);
     if (v == V_OK && u->stuck)

@@ -203,6 +203,9 @@ static const struct option_def table[] = {
      .help = "The newest id at the start."},
     {"grow", OPTION_DOUBLE, FIELD(grow), CMD_DEMO, "0", 0, 1e6, .metavar = "RATE",
      .help = "New ids per second."},
+    {"fresh", OPTION_BOOL, FIELD(fresh), CMD_DEMO,
+     .help = "The newest item is of this minute, each one before it seven seconds older. Without "
+             "it time begins in 2006, and the same ids are the same items in every run."},
     {"bind", OPTION_STRING, FIELD(bind), CMD_DEMO, "127.0.0.1", .accepts = shape_address,
      .allowed = "a numeric address, such as 127.0.0.1 or ::1", .metavar = "ADDR",
      .help = "Address to listen on."},

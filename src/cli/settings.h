@@ -101,6 +101,7 @@ struct settings {
     /* demo */
     int64_t seed, maxitem;
     double grow; /* ids per second */
+    bool fresh;
     char *bind;
     int64_t port, threads;
     struct string_list fault;

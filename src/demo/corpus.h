@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 
+#define CORPUS_SECONDS_PER_ID 7
 #define CORPUS_MAX_ID (INT64_C(1) << 28)
 #define CORPUS_MAX_CHANGES (1 << 18) /* ids that corpus_mutate() may touch */
 #define CORPUS_ITEM_MAX (64 * 1024)  /* no item is longer */

@@ -84,7 +84,7 @@ static unsigned draw_odd(const struct corpus *c, int64_t id) {
 }
 
 static void time_and_type(struct writer *w, const char *title) {
-    int64_t t = w->c->first_time + w->it.id * 7 + (int64_t)(w->form % 5);
+    int64_t t = w->c->first_time + w->it.id * CORPUS_SECONDS_PER_ID + (int64_t)(w->form % 5);
     if (!(w->odd & ODD_NO_TIME))
         number_field(w, "time", w->odd & ODD_FUTURE ? t + INT64_C(4000000000) : t);
     if (title)

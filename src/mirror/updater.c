@@ -106,6 +106,8 @@ static void make_core(struct updater *u, int64_t floor, int64_t canary) {
         .stop = o->stop,
         .waiting = wait_for_db,
         .waiting_arg = u,
+        .wrote = o->wrote,
+        .wrote_arg = o->wrote_arg,
     });
 }
 

@@ -47,6 +47,9 @@ struct updater_options {
     /* About ten times a second, from the main thread. */
     void (*tick)(void *arg, const struct updater_view *view);
     void *tick_arg;
+    /* After each committed batch, from the write thread: there may be news. May be NULL. */
+    void (*wrote)(void *arg);
+    void *wrote_arg;
 };
 
 /* V_OK: stopped by the token, everything is written. Anything else: it had to end; e says why. */

@@ -173,8 +173,11 @@ static enum verdict apply_once(struct writer *w, struct batch *b, struct apply_s
     enum verdict v = b->segment_id ? store_apply(w->o.store, b, ret, e)
                                    : store_apply_live(w->o.store, b, ret, e);
     indexer_wake(&w->indexer);
-    if (v == V_OK)
-        count_written(source_of(w, b), ret, b->n_items, clock_mono(w->o.clock) - before);
+    if (v != V_OK)
+        return v;
+    count_written(source_of(w, b), ret, b->n_items, clock_mono(w->o.clock) - before);
+    if (w->o.wrote)
+        w->o.wrote(w->o.wrote_arg);
     return v;
 }
 

@@ -26,6 +26,9 @@ struct writer_options {
     /* While writer_prepare() waits for the database; may be NULL. */
     void (*waiting)(void *arg, int64_t down_ms);
     void *waiting_arg;
+    /* After each committed batch, on the write thread; may be NULL. */
+    void (*wrote)(void *arg);
+    void *wrote_arg;
 };
 
 struct writer;
