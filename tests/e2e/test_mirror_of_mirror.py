@@ -1,5 +1,5 @@
-"""One tain mirrors another: upstream -> updater -> serve -> second catch-up and updater. Every item,
-the six lists and the profiles are equal in both archives, and changes travel through both streams.
+"""One tain mirrors another: upstream, updater, serve, and a second catch-up and updater. Items,
+lists and profiles are equal in both archives, and changes travel through both streams.
 A first one that is still being filled misleads nobody."""
 
 import json
