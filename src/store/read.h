@@ -55,7 +55,7 @@ MUST_CHECK enum verdict store_read_thread(struct store *s, struct arena *a, int6
 
 /* The ids of a story list: "top", "new", "best", "ask", "show", "job". Where the archive has never
  * seen that list it is made from the newest stored stories by the same idea (rank by points and
- * age, newest, points; Ask HN, Show HN, jobs), and *ret_seen_at is 0. */
+ * age, newest, points; Ask HN, Show HN, jobs), a moment ago at most, and *ret_seen_at is 0. */
 MUST_CHECK enum verdict store_read_list(struct store *s, struct arena *a, const char *name,
                                         const int64_t **ret_ids, size_t *ret_n,
                                         int64_t *ret_seen_at, struct err *e);

@@ -10,6 +10,16 @@
 #define LIST_MAX 500
 #define SHORT_LIST_MAX 200
 
+/* Making one reads all of that, and a page asks for it at every call: it is good for so long,
+ * unless a newer item was stored. */
+#define MADE_FOR_MS 5000
+
+struct made_list {
+    int64_t maxitem, made_at; /* 0: not made yet; by the monotonic clock */
+    size_t n;
+    int64_t ids[LIST_MAX];
+};
+
 struct list_reading {
     struct arena *a;
     const int64_t *ids;
@@ -89,7 +99,7 @@ static int by_rank(const void *x, const void *y) {
     return a->id > b->id ? -1 : a->id < b->id;
 }
 
-static enum verdict make_list(struct store *s, const struct recipe *recipe, struct list_reading *r,
+static enum verdict make_list(struct store *s, const struct recipe *recipe, struct made_list *ret,
                               struct err *e) {
     struct choosing c = {.recipe = recipe};
     c.all = xmalloc(LOOK_BACK * sizeof *c.all);
@@ -97,14 +107,35 @@ static enum verdict make_list(struct store *s, const struct recipe *recipe, stru
         db_run(s->db, SQL_READ_CANDIDATES, DB_VALS(DBI(LOOK_BACK - 1)), consider, &c, e);
     rank_all(&c);
     qsort(c.all, c.n, sizeof *c.all, by_rank);
-    size_t n = c.n < recipe->max ? c.n : recipe->max;
-    int64_t *ids = arena_alloc(r->a, (n + 1) * sizeof *ids);
-    for (size_t i = 0; i < n; i++)
-        ids[i] = c.all[i].id;
+    ret->n = c.n < recipe->max ? c.n : recipe->max;
+    for (size_t i = 0; i < ret->n; i++)
+        ret->ids[i] = c.all[i].id;
     free(c.all);
-    r->ids = ids;
-    r->n = n;
     return v;
+}
+
+static enum verdict made_lately(struct store *s, const struct recipe *recipe,
+                                struct list_reading *r, struct err *e) {
+    if (!s->made)
+        s->made = xcalloc(ARRAY_LEN(recipes), sizeof *s->made);
+    struct made_list *made = &s->made[recipe - recipes];
+    int64_t maxitem = 0, now = clock_mono(s->clock);
+    enum verdict v = store_read_maxitem(s, &maxitem, e);
+    if (v != V_OK)
+        return v;
+    if (made->maxitem != maxitem || now - made->made_at >= MADE_FOR_MS) {
+        made->maxitem = 0;
+        v = make_list(s, recipe, made, e);
+        if (v != V_OK)
+            return v;
+        made->maxitem = maxitem;
+        made->made_at = now;
+    }
+    int64_t *ids = arena_alloc(r->a, (made->n + 1) * sizeof *ids);
+    memcpy(ids, made->ids, made->n * sizeof *ids);
+    r->ids = ids;
+    r->n = made->n;
+    return V_OK;
 }
 
 enum verdict store_read_list(struct store *s, struct arena *a, const char *name,
@@ -119,7 +150,7 @@ enum verdict store_read_list(struct store *s, struct arena *a, const char *name,
     struct list_reading r = {.a = a};
     enum verdict v = db_run(s->db, SQL_READ_LIST, DB_VALS(DBC(name)), read_list, &r, e);
     if (v == V_OK && !r.there)
-        v = make_list(s, recipe, &r, e);
+        v = made_lately(s, recipe, &r, e);
     *ret_ids = r.ids;
     *ret_n = r.n;
     *ret_seen_at = r.seen_at;

@@ -57,6 +57,7 @@ void store_close(struct store *s) {
         return;
     db_close(s->db);
     arena_release(&s->scratch);
+    free(s->made);
     free(s->schema);
     free(s);
 }

@@ -16,7 +16,8 @@ struct store {
     char *schema;
     enum revisions revisions;
     int64_t lease_ms;
-    struct arena scratch; /* emptied by each verb that uses it */
+    struct arena scratch;   /* emptied by each verb that uses it */
+    struct made_list *made; /* lists that were made a moment ago: read_lists.c; may be NULL */
 };
 
 /* Ends the caller's transaction: commits when v is V_OK, rolls back otherwise. Answers what became

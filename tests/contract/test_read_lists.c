@@ -60,6 +60,20 @@ static void a_list_that_was_never_seen_is_made(void **state) {
     assert_string_equal(list_text(f, "job", &seen_at), "6");
 }
 
+static void a_made_list_is_good_for_a_moment(void **state) {
+    struct fix *f = *state;
+    int64_t seen_at;
+    store_item(f, T0, "{'id':1,'type':'story','score':9,'time':1000}");
+    store_item(f, T0, "{'id':2,'type':'story','score':5,'time':1000}");
+    assert_string_equal(list_text(f, "best", &seen_at), "1 2");
+    store_item(f, T0 + 1, "{'id':2,'type':'story','score':50,'time':1000}");
+    assert_string_equal(list_text(f, "best", &seen_at), "1 2");
+    fix_advance(f, 5000);
+    assert_string_equal(list_text(f, "best", &seen_at), "2 1");
+    store_item(f, T0 + 1, "{'id':3,'type':'story','score':99,'time':1000}");
+    assert_string_equal(list_text(f, "best", &seen_at), "3 2 1"); /* a newer item: at once */
+}
+
 static void an_unknown_list(void **state) {
     struct fix *f = *state;
     struct err e;
@@ -103,6 +117,7 @@ int read_list_tests(void) {
     static const struct CMUnitTest tests[] = {
         CASE(a_list_that_was_seen),
         CASE(a_list_that_was_never_seen_is_made),
+        CASE(a_made_list_is_good_for_a_moment),
         CASE(an_unknown_list),
         CASE(a_profile),
     };
