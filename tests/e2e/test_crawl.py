@@ -15,11 +15,12 @@ import hostile  # noqa: E402
 from site_under_test import LONG, LONG_N, Site, internal  # noqa: E402
 
 VOID = {'meta', 'link', 'input', 'br', 'hr', 'img', 'wbr'}
-TAGS = set('''html head title body main header footer nav section article aside details summary h1
-    h2 h3 h4 p div span a abbr ul ol li dl dt dd form fieldset legend label input select option
-    button script link meta time i b em strong mark small pre code meter progress table caption
-    thead tbody tr th td svg g circle rect path line polyline polygon text tspan desc defs linearGradient stop
-    figure figcaption output'''.lower().split())
+TAGS = set('''
+    html head title body main header footer nav section article aside details summary h1 h2 h3
+    h4 p div span a abbr ul ol li dl dt dd form fieldset legend label input select option button
+    script link meta time i b em strong mark small pre code meter progress table caption thead
+    tbody tr th td svg g circle rect path line polyline polygon text tspan desc defs
+    linearGradient stop figure figcaption output'''.lower().split())
 BAD_ATTRIBUTES = {'style', 'srcdoc', 'formaction', 'xlink:href', 'background'}
 ADDRESSES = {'href', 'src', 'action'}
 PAGES_MAX = 20000
