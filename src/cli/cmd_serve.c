@@ -2,6 +2,7 @@
 #include "cli/archive.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/format.h"
 #include "cli/indexing.h"
 #include "cli/serving.h"
 #include "web/web_metrics.h"
@@ -9,14 +10,19 @@
 #include <poll.h>
 #include <stdio.h>
 
+#define DB_SLOW_MS 5000
 #define TURN_MS 250
 #define STOP_SECONDS 30
 
 static void say_status(struct notify *n, const struct web *w, int64_t db_down_ms) {
-    char text[NOTIFY_STATUS_MAX];
-    snprintf(text, sizeof text, "serving on port %d: %lld connections%s", web_port(w),
+    char text[NOTIFY_STATUS_MAX], stuck[80] = "", duration[FORMAT_MAX];
+    int64_t silence = web_silence_ms(w);
+    if (n->watchdog_ms && silence > n->watchdog_ms / 2)
+        snprintf(stuck, sizeof stuck, "; a thread has not moved for %s",
+                 format_duration(duration, silence));
+    snprintf(text, sizeof text, "serving on port %d: %lld connections%s%s", web_port(w),
              (long long)metric_get(&m_web_connections, 0),
-             db_down_ms > 5000 ? "; the database does not answer" : "");
+             db_down_ms > DB_SLOW_MS ? "; the database does not answer" : "", stuck);
     notify_status(n, text);
 }
 

@@ -56,7 +56,9 @@ int monitor_start(struct monitor *m, const struct settings *s) {
     *m = (struct monitor){0};
     vitals_init(&m->vitals, &clock_machine, watched_by(s->command));
     gather(m, s->command);
-    if (is_off(s->metrics_bind))
+    /* serve has them on its own port, and leaves the default address to an updater */
+    bool by_default = settings_origin(s, "metrics-bind") == ORIGIN_DEFAULT;
+    if (is_off(s->metrics_bind) || (by_default && s->command == CMD_SERVE))
         return 0;
     enum verdict v = metrics_http_start(
         &(struct metrics_http_options){

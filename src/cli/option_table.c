@@ -194,7 +194,8 @@ static const struct option_def table[] = {
      .accepts = shape_bind_or_none,
      .allowed = "ADDR:PORT, such as 127.0.0.1:9464 or [::1]:9464, or none", .metavar = "ADDR:PORT",
      .help = "Serve /metrics, /healthz and /readyz there while running; none turns it off. The "
-             "default address is passed over, with a warning, when another process has it."},
+             "default address is passed over, with a warning, when another process has it, and "
+             "by serve, which has them on its own port."},
 
     {"seed", OPTION_INT, FIELD(seed), CMD_DEMO | CMD_VERIFY, .max = LARGEST_ID, .metavar = "N",
      .help = "The same seed makes the same items, and draws the same sample. Without it demo takes "

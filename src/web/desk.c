@@ -45,11 +45,3 @@ bool desk_recover(struct desk *d) {
     d->next_try = v == V_OK ? 0 : now + TRY_EVERY_MS;
     return v == V_OK;
 }
-
-void desk_begin(struct desk *d) {
-    atomic_store_explicit(&d->busy_since, clock_mono(d->web->o.clock), memory_order_relaxed);
-}
-
-void desk_end(struct desk *d) {
-    atomic_store_explicit(&d->busy_since, 0, memory_order_relaxed);
-}

@@ -90,7 +90,6 @@ static bool is_closed(struct pool *p) {
 }
 
 static void serve(struct clerk *c, struct request **all, size_t n) {
-    desk_begin(&c->desk);
     if (is_closed(c->pool)) {
         for (size_t i = 0; i < n; i++)
             answer_conclude(all[i], V_STOPPED, NULL);
@@ -101,7 +100,6 @@ static void serve(struct clerk *c, struct request **all, size_t n) {
     }
     for (size_t i = 0; i < n; i++)
         request_wake(all[i], true);
-    desk_end(&c->desk);
 }
 
 static void *run(void *arg) {
@@ -159,16 +157,6 @@ bool pool_push(struct pool *p, struct request *r) {
     }
     pthread_mutex_unlock(&p->lock);
     return taken;
-}
-
-int64_t pool_silence_ms(struct pool *p) {
-    int64_t now = clock_mono(p->web->o.clock), worst = 0;
-    for (int i = 0; i < p->n; i++) {
-        int64_t since = atomic_load_explicit(&p->clerks[i].desk.busy_since, memory_order_relaxed);
-        if (since && now - since > worst)
-            worst = now - since;
-    }
-    return worst;
 }
 
 void pool_stop(struct pool *p) {

@@ -42,9 +42,9 @@ struct herald *web_herald(const struct web *w) {
 }
 
 int64_t web_silence_ms(const struct web *w) {
-    int64_t now = clock_mono(w->o.clock), worst = pool_silence_ms(w->pool);
+    int64_t now = clock_mono(w->o.clock), worst = 0;
     for (int i = 0; i < w->n_loops; i++) {
-        int64_t since = atomic_load_explicit(&w->loops[i].desk.busy_since, memory_order_relaxed);
+        int64_t since = atomic_load_explicit(&w->loops[i].beat, memory_order_relaxed);
         if (since && now - since > worst)
             worst = now - since;
     }
@@ -72,15 +72,14 @@ static void turn(struct loop *l) {
     MHD_UNSIGNED_LONG_LONG due = TURN_MS;
     if (MHD_get_timeout(l->daemon, &due) != MHD_YES || due > TURN_MS)
         due = TURN_MS;
-    desk_end(&l->desk);
     if (due)
         (void)poll(fds, 2, (int)due);
-    desk_begin(&l->desk);
     requests_drain(l);
     /* Never with a wait of its own: after exactly 128 events at once the library would wait for
      * more before it looks at those it has. */
     (void)MHD_run_wait(l->daemon, 0);
     int64_t now = clock_mono(l->web->o.clock);
+    atomic_store_explicit(&l->beat, now, memory_order_relaxed);
     if (now >= l->next_tick) {
         l->next_tick = now + TICK_MS;
         visitors_tick(l);
@@ -95,7 +94,6 @@ static void *run_loop(void *arg) {
             go_quiet(l);
     }
     requests_drain(l);
-    desk_end(&l->desk);
     desk_release(&l->desk);
     return NULL;
 }

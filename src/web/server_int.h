@@ -23,11 +23,10 @@
 struct desk {
     struct web *web;
     struct arena arena;
-    struct store *store;        /* NULL: none yet; desk_store() opens it */
-    int64_t next_try;           /* to open it; clock_mono() */
-    struct gzip *gzip;          /* NULL: not needed yet */
-    bool may_wait;              /* a query thread */
-    _Atomic int64_t busy_since; /* clock_mono(); 0: it waits for work */
+    struct store *store; /* NULL: none yet; desk_store() opens it */
+    int64_t next_try;    /* to open it; clock_mono() */
+    struct gzip *gzip;   /* NULL: not needed yet */
+    bool may_wait;       /* a query thread */
 };
 
 enum request_state {
@@ -83,6 +82,7 @@ struct loop {
     int n_spare;
     struct visitor *visitors; /* connections that are open */
     int64_t next_tick;
+    _Atomic int64_t beat; /* clock_mono() of the last turn */
     atomic_int n_active;
     bool quiet; /* no longer accepts */
 };
@@ -140,13 +140,10 @@ void desk_release(struct desk *d);
 MUST_CHECK enum verdict desk_store(struct desk *d, struct err *e);
 /* After V_RETRY from a handler: whether it makes sense to try again at once. */
 bool desk_recover(struct desk *d);
-void desk_begin(struct desk *d);
-void desk_end(struct desk *d);
 
 /* pool.c */
 MUST_CHECK enum verdict pool_start(struct web *w, struct pool **ret, struct err *e);
 bool pool_push(struct pool *p, struct request *r); /* false: full, or it stops */
-int64_t pool_silence_ms(struct pool *p);
 void pool_stop(struct pool *p); /* what still waits is answered with 503; NULL is fine */
 
 /* routes.c */

@@ -19,17 +19,19 @@ PATHS = {'bindir': '/usr/bin', 'sysconfdir': '/etc', 'docdir': '/usr/share/doc/t
 UNIT_FOLDER = 'usr/lib/systemd/system'
 USERS = re.compile(r'etc/(\.pwd\.lock|passwd-?|group-?|g?shadow-?)')
 MANUAL = ['usr/share/man/man1/tain.1', 'usr/share/man/man1/tain-updater.1',
-          'usr/share/man/man1/tain-catchup.1']
+          'usr/share/man/man1/tain-catchup.1', 'usr/share/man/man1/tain-serve.1']
 INSTALLED = [
     'usr/bin/tain',
     f'{UNIT_FOLDER}/tain-updater.service',
     f'{UNIT_FOLDER}/tain-catchup.service',
     f'{UNIT_FOLDER}/tain-catchup.timer',
+    f'{UNIT_FOLDER}/tain-serve.service',
     'usr/lib/sysusers.d/tain.conf',
     'usr/lib/tmpfiles.d/tain.conf',
     'usr/share/tain/prometheus/alerts.yml',
     'usr/share/tain/prometheus/prometheus.yml',
     'usr/share/tain/grafana/tain.json',
+    'usr/share/tain/nginx/tain.conf',
     'usr/share/tain/tain.conf',
     'usr/share/bash-completion/completions/tain',
     'usr/share/zsh/site-functions/_tain',
@@ -65,7 +67,7 @@ class Install(E2E):
         for path in found:
             self.assertTrue(path.startswith(('usr/', 'etc/tain/')), path)
             self.assertNotIn(b'@' + b'sysconfdir@', (root / path).read_bytes(), path)
-        for name in ('tain-updater.service', 'tain-catchup.service'):
+        for name in ('tain-updater.service', 'tain-catchup.service', 'tain-serve.service'):
             self.assertEqual((root / UNIT_FOLDER / name).read_text(),
                              filled_in(UNITS / f'{name}.in', PATHS))
         self.assertIn('/etc/tain/tain.conf', (root / 'usr/lib/tmpfiles.d/tain.conf').read_text())
@@ -254,8 +256,8 @@ class Life(E2E):
     def test_remove_and_purge(self):
         self.dpkg('-i', self.deb)
         run('systemctl', f'--root={self.root}', 'enable', 'tain-updater.service',
-            'tain-catchup.timer')
-        self.assertEqual(len(list((self.root / 'etc').rglob('*.wants/tain-*'))), 2)
+            'tain-catchup.timer', 'tain-serve.service')
+        self.assertEqual(len(list((self.root / 'etc').rglob('*.wants/tain-*'))), 3)
         (self.root / 'etc/default').mkdir(exist_ok=True)
         (self.root / 'etc/default/tain').write_text('TAIN_LOG_LEVEL=debug\n')
         self.dpkg('--remove', 'tain')

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 import unittest
+import urllib.request
 
 from lib import (BUILD, E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, ROOT, Run, Sqlite,
                  free_port, wait_until)
@@ -17,7 +18,7 @@ from units import UNITS, Listener, Unit, filled_in
 
 ANALYZE = shutil.which('systemd-analyze')
 EXPOSURE_MAX = 12  # of 100, as `systemd-analyze security` counts it
-SERVICES = ('tain-updater', 'tain-catchup')
+SERVICES = ('tain-updater', 'tain-serve', 'tain-catchup')
 
 
 class Units(E2E):
@@ -137,20 +138,22 @@ class Rules(Units):
     """What the units say of ends, so that the tests below mean something."""
 
     def test_codes(self):
-        updater, catchup = (self.unit(name) for name in SERVICES)
+        updater, serve, catchup = (self.unit(name) for name in SERVICES)
         for unit, code, clean, restarted in (
                 (updater, EXIT_DONE, True, False), (updater, EXIT_FAILED, False, True),
                 (updater, EXIT_USAGE, False, False), (updater, EXIT_UNRESOLVED, False, True),
                 (updater, 143, True, False), (updater, -signal.SIGKILL, False, True),
                 (updater, -signal.SIGSEGV, False, True), (updater, -signal.SIGABRT, False, True),
+                (serve, EXIT_DONE, True, False), (serve, EXIT_FAILED, False, True),
+                (serve, EXIT_USAGE, False, False), (serve, -signal.SIGKILL, False, True),
                 (catchup, EXIT_DONE, True, False), (catchup, EXIT_FAILED, False, True),
                 (catchup, EXIT_USAGE, False, False), (catchup, EXIT_UNRESOLVED, True, False),
                 (catchup, 143, True, False), (catchup, -signal.SIGKILL, False, True)):
             self.assertEqual(unit.judge(code), (clean, restarted), (unit.command(), code))
 
     def test_kinds(self):
-        updater, catchup = (self.unit(name) for name in SERVICES)
-        for unit in (updater, catchup):
+        catchup = self.unit('tain-catchup')
+        for unit in map(self.unit, SERVICES):
             self.assertEqual((unit.service('Type'), unit.service('WatchdogSec'),
                               unit.service('NotifyAccess')), ('notify', '60', 'main'))
         self.assertEqual(catchup.environment()['TAIN_METRICS_BIND'], '127.0.0.1:0',
@@ -164,19 +167,21 @@ class Rules(Units):
         timer = Unit((UNITS / 'tain-catchup.timer').read_text()).sections['Timer']
         self.assertEqual((timer['OnCalendar'], timer['RandomizedDelaySec']), ('hourly', '5min'))
 
-    def test_both_can_serve_metrics(self):
-        own = [Unit(filled_in(UNITS / f'{name}.service.in', {'sysconfdir': '/nowhere'}))
-               .environment().get('TAIN_METRICS_BIND', '127.0.0.1:9464') for name in SERVICES]
+    def test_all_can_serve_metrics(self):
+        units = [Unit(filled_in(UNITS / f'{name}.service.in', {'sysconfdir': '/nowhere'}))
+                 for name in SERVICES]
+        own = ['127.0.0.1:8080' if unit.command()[-2:] == ['--metrics-bind', 'none'] else
+               unit.environment().get('TAIN_METRICS_BIND', '127.0.0.1:9464') for unit in units]
         scraped = (ROOT / 'packaging/prometheus/prometheus.yml').read_text()
         self.assertEqual(re.findall(r'job_name: (\S+)(?:.*\n)+?.*targets: \["(\S+)"\]', scraped),
                          list(zip(SERVICES, own)))
 
     def test_same_confinement(self):
-        """What confines one confines the other."""
+        """What confines one confines the others."""
         parts = [(UNITS / f'{name}.service.in').read_text().partition('# The archive.')[2]
                  .partition('[Install]')[0].strip() for name in SERVICES]
         self.assertTrue(parts[0])
-        self.assertEqual(*parts)
+        self.assertEqual(set(parts), {parts[0]})
 
 
 class Configuration(Units):
@@ -192,11 +197,11 @@ class Configuration(Units):
         self.config.write_text(re.sub(r'^#(\w+ = \S+)$', r'\1', text, flags=re.M))
         result = self.run_tain('migrate', '--config', self.config, env=self.settings)
         self.assertEqual(result.code, EXIT_DONE, result)
-        helped = self.run_tain('updater', '--help').out
+        helped = self.run_tain('updater', '--help').out + self.run_tain('serve', '--help').out
         for key, value in keys:
             option = '--' + key.replace('_', '-')
             found = re.search(rf'{option}\b(.*?)(?=\n\s+--|\Z)', helped, re.S)
-            self.assertTrue(found, f'{option} is no option of the updater')
+            self.assertTrue(found, f'{option} is no option of a service')
             self.assertRegex(found.group(1), rf'\b{re.escape(value)}\b', option)
 
 
@@ -297,6 +302,63 @@ class Updater(Units):
         self.assertRegex(status, r'Seccomp:\s2')
         run.signal(signal.SIGTERM)
         self.assert_end('tain-updater', run.wait(), EXIT_DONE, True, False)
+
+
+class Serve(Units):
+    def serve(self, watchdog=60, **options):
+        self.settings['TAIN_LISTEN'] = f'127.0.0.1:{free_port()}'
+        return self.start_unit(self.unit('tain-serve'), watchdog, **options)
+
+    def fill(self):
+        self.settings['TAIN_UPSTREAM'] = self.demo(maxitem=300).url
+        self.assertEqual(self.start_unit(self.unit('tain-catchup')).wait().code, EXIT_DONE)
+
+    def status_of(self, path):
+        address = self.settings['TAIN_LISTEN']
+        with urllib.request.urlopen(f'http://{address}{path}', timeout=10) as answer:
+            return answer.status
+
+    def test_up_and_down(self):
+        self.fill()
+        run = self.serve(watchdog=2)
+        self.wait_ready(run)
+        self.wait_status(run, r'^serving on port \d+: \d+ connections$')
+        self.assertEqual([self.status_of(path) for path in ('/', '/readyz', '/metrics')], [200] * 3)
+        beats = len(run.listener.all('WATCHDOG'))
+        wait_until(lambda: len(run.listener.all('WATCHDOG')) >= beats + 3, what='the watchdog')
+        run.signal(signal.SIGTERM)
+        self.assert_end('tain-serve', run.wait(), EXIT_DONE, True, False)
+        self.assertEqual(run.listener.all('STOPPING'), ['1'])
+
+    def test_no_archive_yet(self):
+        run = self.serve()
+        self.assert_end('tain-serve', run.wait(), EXIT_FAILED, False, True)
+        self.assertFalse(run.listener.has('READY'))
+        self.assertFalse(pathlib.Path(self.archive.path).exists())
+
+    def test_a_stuck_thread_starves_the_watchdog(self):
+        self.fill()
+        run = self.serve(watchdog=2)
+        self.wait_ready(run)
+        self.assertEqual(self.status_of('/'), 200)
+        thread = frozen(self, run.pid, 'web-0')
+        self.wait_status(run, r'a thread has not moved for ')
+        thread.release()
+        beats = len(run.listener.all('WATCHDOG'))
+        wait_until(lambda: len(run.listener.all('WATCHDOG')) > beats, what='the watchdog')
+        run.signal(signal.SIGTERM)
+        self.assert_end('tain-serve', run.wait(), EXIT_DONE, True, False)
+
+    @unittest.skipIf(seccomp.why_not() or not ANALYZE, seccomp.why_not() or 'no systemd-analyze')
+    def test_within_its_system_calls(self):
+        self.fill()
+        allowed = seccomp.allowed_by(self.unit('tain-serve').service('SystemCallFilter'))
+        run = self.serve(preexec=seccomp.confine_to(allowed | {'execve'}))
+        self.wait_ready(run)
+        self.assertEqual([self.status_of(path) for path in ('/', '/newest', '/v0/maxitem.json',
+                                                            '/metrics')], [200] * 4)
+        run.signal(signal.SIGTERM)
+        self.assert_end('tain-serve', run.wait(), EXIT_DONE, True, False)
 
 
 class Catchup(Units):
