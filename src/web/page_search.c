@@ -191,6 +191,11 @@ static void story_hit(struct strbuf *b, const struct search_words *w, const stru
         strbuf_add_html(b, hit->it.item.domain.n ? hit->it.item.domain : it->url);
         strbuf_adds(b, "</a>");
     }
+    if (it->descendants > 0) {
+        strbuf_adds(b, " <span class=\"site\">");
+        page_count(b, it->descendants, "comment");
+        strbuf_adds(b, "</span>");
+    }
     strbuf_adds(b, "</h2>");
     page_byline(b, &hit->it, now);
     snippet(b, w, it->text);
