@@ -68,7 +68,9 @@ void page_title(struct strbuf *b, const struct read_item *it);
 /* The title as a heading's content: linked to the article or, without one, to its page here; and
  * the site behind it. */
 void page_headline(struct strbuf *b, const struct read_item *it);
-/* Points, author, time and comments of a story, for below its title. */
+/* Points, author and time of a story, for below its title; and the same as the beginning of a line
+ * that the caller ends with </p>. */
+void page_byline_open(struct strbuf *b, const struct read_item *it, int64_t now);
 void page_byline(struct strbuf *b, const struct read_item *it, int64_t now);
 
 /* One story of a list, as an <li>. */

@@ -95,12 +95,13 @@ static void story_head(struct strbuf *b, const struct around *x) {
     strbuf_adds(b, "<h1>");
     page_headline(b, &x->it);
     strbuf_adds(b, "</h1>");
-    page_byline(b, &x->it, x->now);
+    page_byline_open(b, &x->it, x->now);
     if (n != I64_NONE) {
-        strbuf_adds(b, "<p class=\"meta total\">");
+        strbuf_adds(b, "<span>");
         page_count(b, n, "comment");
-        strbuf_adds(b, "</p>");
+        strbuf_adds(b, "</span>");
     }
+    strbuf_adds(b, "</p>");
 }
 
 /* Above a comment: what it belongs to. An option of a poll counts as one. */

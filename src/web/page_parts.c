@@ -212,7 +212,7 @@ void page_headline(struct strbuf *b, const struct read_item *it) {
     }
 }
 
-void page_byline(struct strbuf *b, const struct read_item *it, int64_t now) {
+void page_byline_open(struct strbuf *b, const struct read_item *it, int64_t now) {
     const struct item *i = &it->item;
     bool job = str_eqc(i->type, "job");
     strbuf_adds(b, "<p class=\"meta\">");
@@ -231,6 +231,10 @@ void page_byline(struct strbuf *b, const struct read_item *it, int64_t now) {
     page_time(b, i->time, now);
     strbuf_adds(b, "</a> ");
     page_marks(b, it);
+}
+
+void page_byline(struct strbuf *b, const struct read_item *it, int64_t now) {
+    page_byline_open(b, it, now);
     strbuf_adds(b, "</p>");
 }
 
