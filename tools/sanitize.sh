@@ -2,8 +2,8 @@
 # Runs the suites under the sanitizers: address and undefined behaviour together, then threads.
 #   tools/sanitize.sh [address|thread ...]
 # Each has a build folder of its own (build-asan, build-tsan). Run are the unit tests, the fuzz
-# corpora, the contract suite on both databases, and the end-to-end suites of catch-up and the
-# updater; with address those of dumps, verify, dead letters and doctor too. Any report of a
+# corpora, the contract suite on both databases, and end-to-end suites of catch-up, the updater and
+# event streams; with address those of dumps, verify, dead letters and doctor. Any report of a
 # sanitizer ends its program at once, and so fails a test: a different exit code would not do for
 # the stand-in upstream, which tests kill.
 #
@@ -39,7 +39,7 @@ ALL="catchup updater dump dump_trouble verify dead_letter doctor"
 for kind in ${*:-address thread}; do
     case "$kind" in
     address) run_one address,undefined build-asan "$ALL" ;;
-    thread) run_one thread build-tsan "catchup updater" ;;
+    thread) run_one thread build-tsan "catchup updater hn_api mirror_of_mirror" ;;
     *) echo "sanitize.sh: '$kind' is neither 'address' nor 'thread'" >&2; exit 2 ;;
     esac
 done
