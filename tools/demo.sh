@@ -1,46 +1,96 @@
 #!/bin/sh
-# The main job from end to end without a network: a made-up upstream with some trouble in it, and a
-# catch-up from it into ./demo.db, which is made anew each time.
+# All of it from end to end without a network: a made-up upstream with some trouble in it, and
+# `tain up` against it, in a temporary folder that is gone afterwards. On a terminal it runs until
+# Ctrl-C; without one it shows that the page answers, and ends.
 #   tools/demo.sh [ids]
 set -eu
 cd "$(dirname "$0")/.."
 tain=${BUILD:-build}/tain
-ids=${1:-20000}
-db=${DEMO_DB:-demo.db}
+ids=${1:-60000}
 
 work=$(mktemp -d)
+db=${DEMO_DB:-$work/demo.db}
 upstream=
+up=
 finish() {
+    [ -z "$up" ] || kill "$up" 2>/dev/null || true
+    [ -z "$up" ] || wait "$up" || true
     [ -z "$upstream" ] || kill "$upstream" 2>/dev/null || true
     rm -rf "$work"
-}
-say() {
-    echo "\$ $*"
-    "$@"
 }
 trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-"$tain" demo --port 0 --maxitem $((ids + 20000)) \
+# Waits for the line of a process ($1) in a file ($2) that names its address.
+address() {
+    until grep -q ' at http' "$2"; do
+        kill -0 "$1" 2>/dev/null || { echo "demo.sh: $3 did not start" >&2; exit 1; }
+        sleep 0.05
+    done
+    sed -n 's/.* at \(http[^ ]*\).*/\1/p' "$2"
+}
+
+"$tain" demo --port 0 --maxitem "$ids" --fresh --grow 0.14 \
     --fault share=0.002:status=500:times=2 --fault rate=0.002:reset \
     --fault share=0.001:garbage:times=1 --fault id=4242:status=503 >"$work/upstream" &
 upstream=$!
-until grep -q '^demo upstream at ' "$work/upstream"; do
-    kill -0 "$upstream" 2>/dev/null || { echo "demo.sh: the upstream did not start" >&2; exit 1; }
-    sleep 0.05
-done
-cat "$work/upstream"
-url=$(sed -n 's/^demo upstream at \([^ ]*\) .*/\1/p' "$work/upstream")
+hn=$(address "$upstream" "$work/upstream" "the upstream")
+echo "a made-up Hacker News of $ids items, with some trouble in it: $hn"
 
-rm -f "$db" "$db-wal" "$db-shm"
-code=0
-say "$tain" catchup --upstream "$url" --db "sqlite:$db" --end-id "$ids" --rps 0 \
-    --retry-max-ms 1000 || code=$?
-# 3: it ended, and something is left to look at: id 4242 fails at every try. The newest 20,000 ids
-# are left alone because a null among them is asked for again, for a day, before it is believed.
-[ "$code" -eq 0 ] || [ "$code" -eq 3 ] || exit "$code"
+start() {
+    "$tain" up --upstream "$hn" --db "sqlite:$db" --listen "127.0.0.1:${DEMO_PORT:-0}" \
+        --metrics-bind none --rps 2000 --retry-max-ms 1000 "$@" &
+    up=$!
+}
+echo "\$ $tain up --upstream $hn"
+if [ -t 1 ] && [ -t 2 ]; then
+    echo
+    echo "Open the address below in a browser. The newest days come first, history behind."
+    echo "Ctrl-C stops it and leaves nothing behind."
+    start --log-level warn
+    wait "$up"
+    exit
+fi
+
+start >"$work/up"
+page=$(address "$up" "$work/up" "tain up")
+echo "tain is up at $page"
+
+# Nobody is looking: it shows what a reader would have seen, and stops.
+python3 - "$page" <<'PY'
+import json, sys, time, urllib.request
+
+def get(path):
+    with urllib.request.urlopen(sys.argv[1] + path, timeout=10) as answer:
+        return answer.read().decode()
+
+def until(ask, what):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        answer = ask()
+        if answer:
+            return answer
+        time.sleep(0.2)
+    sys.exit(f'demo.sh: {what} did not come')
+
+def stories():
+    ids = json.loads(get('v0/topstories.json'))[:3]
+    items = [json.loads(get(f'v0/item/{story}.json')) for story in ids]
+    page = get('')
+    there = all(f'item?id={story}' in page for story in ids)
+    return there and len(items) == 3 and all(items) and items
+
+def hits():
+    return json.loads(get('api/v1/search?query=bicycles'))['nbHits']
+
+print('the page answers, and these are on top:')
+for item in until(stories, 'stories'):
+    print('   ', item.get('title'))
+print('and search finds', until(hits, 'the search index'), 'items about bicycles')
+PY
+kill "$up"
+wait "$up"
+up=
 echo
-say "$tain" status --db "sqlite:$db"
-echo
-echo "The archive is in $db: try  $tain export - --db sqlite:$db --end-id 3"
+"$tain" status --db "sqlite:$db"

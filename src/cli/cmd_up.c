@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define STUCK_MS 300000 /* a server whose threads have not moved for so long is of no use */
 
@@ -27,16 +26,13 @@ struct up {
     bool stuck;
 };
 
-/* Where a browser finds it: an address that stands for all of them is none to go to. */
-static void print_address(const struct up *u) {
+/* The line that scripts wait for. */
+static void announce(const struct up *u) {
     CLEANUP(strbuf_release) struct strbuf url;
     strbuf_init(&url, 400);
     serving_url(&u->serving, &url);
-    log_info("open this address in a browser", LS("url", url.p));
-    if (isatty(STDOUT_FILENO)) {
-        printf("%s\n", url.p);
-        fflush(stdout);
-    }
+    printf("tain is up at %s\n", url.p);
+    fflush(stdout);
 }
 
 static void add_recent(struct strbuf *note, const struct settings *s) {
@@ -126,7 +122,7 @@ static int run(struct up *u, struct store *store) {
     int code = serving_start(&u->serving, u->s, &u->monitor, &u->notify);
     if (code)
         return code;
-    print_address(u);
+    announce(u);
     u->progress = make_progress(u->s);
     code = mirror(u, store);
     progress_free(u->progress);

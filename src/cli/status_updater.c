@@ -53,7 +53,7 @@ void updater_status_text(const struct updater_status *u, int64_t now) {
     if (!u->row.holder[0] && !u->row.last_sse_event_at)
         return;
     printf("%-16s%14s  %s\n", "updater", is_active(u) ? "active" : "not running",
-           is_active(u) ? u->row.holder : "start one with 'tain updater'");
+           is_active(u) ? u->row.holder : "start one with 'tain up' or 'tain updater'");
     if (u->row.last_sse_event_at)
         printf("%-16s%14s  ago\n", "last event",
                format_duration(age, now - u->row.last_sse_event_at));

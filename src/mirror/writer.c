@@ -331,6 +331,12 @@ enum verdict writer_prepare(struct writer *w, struct err *e) {
     return v;
 }
 
+/* An empty archive has just heard of the first maxitem: there is something to plan for. */
+static bool heard_first(const struct writer *w) {
+    const struct range *win = &w->o.plan.window;
+    return w->o.follow && win->hi < win->lo && atomic_load(w->o.maxitem) >= win->lo;
+}
+
 /* What is due by the clock. Trouble here is met again, and handled, by the next job. */
 static void do_periodic(struct writer *w) {
     struct err e;
@@ -338,7 +344,7 @@ static void do_periodic(struct writer *w) {
     int64_t now = clock_mono(w->o.clock);
     if (now >= w->next_clock)
         v = sample_clock(w, &e);
-    if (v == V_OK && now >= w->next_plan)
+    if (v == V_OK && (now >= w->next_plan || heard_first(w)))
         v = plan_now(w, &e);
     if (v == V_OK && now >= w->next_status)
         v = read_status(w, &e);
