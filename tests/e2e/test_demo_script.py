@@ -1,29 +1,72 @@
-"""`make demo` without the building: tools/demo.sh from the first line to the last."""
+"""`make demo` without the building: tools/demo.sh from the first line to the last, by itself and on a
+terminal."""
 
+import os
+import pty
+import re
+import select
 import sqlite3
 import subprocess
+import time
 import unittest
+import urllib.request
 
-from lib import BUILD, E2E, ROOT, environment
+from lib import BUILD, E2E, PATIENCE, ROOT, environment
+
+SCRIPT = str(ROOT / 'tools' / 'demo.sh')
 
 
 class DemoScript(E2E):
-    def test_from_end_to_end(self):
-        db = self.folder / 'demo.db'
-        done = subprocess.run(
-            [str(ROOT / 'tools' / 'demo.sh'), '5000'], stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, timeout=60,
-            env=environment({'BUILD': str(BUILD), 'DEMO_DB': str(db)}))
+    def environment(self, **extra):
+        return environment({'BUILD': str(BUILD), 'TMPDIR': str(self.folder), **extra})
+
+    def test_without_a_terminal_it_ends_by_itself(self):
+        db = self.folder / 'kept.db'
+        done = subprocess.run([SCRIPT, '5000'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              stdin=subprocess.DEVNULL, text=True, timeout=90 * PATIENCE,
+                              env=self.environment(DEMO_DB=str(db)))
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertIn('frontier', done.stdout)
+        for words in ('tain is up at http://127.0.0.1:', 'the page answers', 'search finds',
+                      'frontier'):
+            self.assertIn(words, done.stdout)
         connection = sqlite3.connect(db)
         try:
             stored, = connection.execute('SELECT COUNT(*) FROM items').fetchone()
-            dead = connection.execute('SELECT item_id, state FROM ingest_dlq_items').fetchall()
+            fresh, = connection.execute('SELECT COUNT(*) FROM items WHERE ABS(time - ?) < 3600',
+                                        (time.time(),)).fetchone()
         finally:
             connection.close()
-        self.assertGreater(stored, 4950)
-        self.assertEqual(dead, [(4242, 'dead_letter')])
+        self.assertGreater(stored, 300)
+        self.assertGreater(fresh, 100)
+        self.assertEqual(sorted(p.name for p in self.folder.glob('tmp*')), [])
+
+    def test_on_a_terminal_it_runs_until_ctrl_c(self):
+        screen, terminal = pty.openpty()
+        self.addCleanup(os.close, screen)
+        run = subprocess.Popen([SCRIPT, '3000'], stdin=terminal, stdout=terminal, stderr=terminal,
+                               env=self.environment(TERM='xterm'), start_new_session=True)
+        os.close(terminal)
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+        seen = self.read_until(screen, r'tain is up at (http://127\.0\.0\.1:\d+/)\r')
+        with urllib.request.urlopen(seen.group(1), timeout=20) as page:
+            self.assertEqual(page.status, 200)
+        self.read_until(screen, r'of 2 days are here|up to date')
+        os.killpg(run.pid, 2)  # as the terminal would
+        self.assertEqual(run.wait(30 * PATIENCE), 130)
+        with self.assertRaises(OSError):
+            urllib.request.urlopen(seen.group(1), timeout=20)
+        self.assertEqual(sorted(p.name for p in self.folder.glob('tmp*')), [])
+
+    def read_until(self, screen, pattern):
+        text, deadline = '', time.monotonic() + 40 * PATIENCE
+        while time.monotonic() < deadline:
+            if select.select([screen], [], [], 0.1)[0]:
+                text += os.read(screen, 65536).decode('utf-8', 'replace')
+            found = re.search(pattern, text)
+            if found:
+                return found
+        raise AssertionError(f'no {pattern!r} on the screen:\n{text[-3000:]}')
 
 
 if __name__ == '__main__':
