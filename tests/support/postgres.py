@@ -182,3 +182,21 @@ class Postgres:
     def _postmaster(self):
         # setpriv becomes the server by exec, so the child is the server itself.
         return self.server.pid
+
+
+class Standby(Postgres):
+    """A copy of a running one that follows it and can only be read."""
+
+    def __init__(self, primary):
+        super().__init__(primary.settings, primary.bin)
+        self.primary = primary
+
+    def _create(self):
+        self.dir = tempfile.mkdtemp(prefix='tainpg-', dir='/tmp')
+        if os.getuid() == 0:
+            shutil.chown(self.dir, 'postgres', 'postgres')
+        subprocess.run(
+            self._as_server() + [os.path.join(self.bin, 'pg_basebackup'), '-D', self._data(), '-d',
+                                 self.primary.uri('postgres'), '-R', '-X', 'stream', '-c', 'fast',
+                                 '--no-sync'],
+            check=True, cwd=self.dir, stdout=subprocess.DEVNULL, env=self._environment())
