@@ -91,7 +91,7 @@ static enum verdict put_docs(struct step *st, const struct search_doc *docs, boo
     if (v == V_OK && pg)
         v = db_each(st->s->db, comments ? SQL_INDEX_LEAVE_STORIES : SQL_INDEX_LEAVE_COMMENTS, cols,
                     1, n, NULL, NULL, st->e);
-    if (v == V_OK && pg)
+    if (v == V_OK && pg && st->n < st->max) /* in between it sees to that itself */
         v = db_run(st->s->db, comments ? SQL_INDEX_TIDY_COMMENTS : SQL_INDEX_TIDY_STORIES,
                    DB_NO_VALS, NULL, NULL, st->e);
     return v;

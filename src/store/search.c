@@ -6,9 +6,11 @@
 #include <stdlib.h>
 
 #define WORK_MS 1500 /* a search that is not done by then answers what it has */
-/* Of both kinds together never more than SEARCH_CANDIDATES are ranked; stories are few, and what is
- * looked for is mostly one of them. */
+/* Of both kinds together never more than SEARCH_CANDIDATES are ranked. Stories are few, and what is
+ * looked for is mostly one of them; comments have no points, so that beyond the page they are only
+ * counted. */
 #define STORY_CANDIDATES 12000
+#define COUNT_TO 3000
 #define LIMIT_MAX 1000
 
 void search_query_init(struct search_query *q) {
@@ -187,17 +189,23 @@ static enum verdict answer_by_rank(struct walk *w, struct search_answer *ret) {
     return v == V_OK ? search_read_hits(w->s, w->c.c + from, n, ret) : v;
 }
 
+static size_t at_least(int64_t n, size_t least, size_t most) {
+    return n <= (int64_t)least ? least : n >= (int64_t)most ? most : (size_t)n;
+}
+
 static void plan_needs(struct walk *w) {
     const struct search_query *q = w->s->q;
+    int64_t page_end = q->offset + (int64_t)q->limit;
     if (q->order == SEARCH_BY_DATE) {
-        int64_t page_end = q->offset + (int64_t)q->limit;
-        w->count_to = page_end > SEARCH_CANDIDATES ? page_end : SEARCH_CANDIDATES;
+        w->count_to = page_end > COUNT_TO ? page_end : COUNT_TO;
         w->need[IN_STORIES] = w->need[IN_COMMENTS] = (size_t)w->count_to;
         return;
     }
     bool both = w->s->expr[IN_STORIES].use && w->s->expr[IN_COMMENTS].use;
-    w->need[IN_STORIES] = both ? STORY_CANDIDATES : SEARCH_CANDIDATES;
-    w->need[IN_COMMENTS] = both ? SEARCH_CANDIDATES - STORY_CANDIDATES : SEARCH_CANDIDATES;
+    size_t stories = both ? STORY_CANDIDATES : SEARCH_CANDIDATES;
+    w->need[IN_STORIES] = stories;
+    w->need[IN_COMMENTS] =
+        at_least(page_end, COUNT_TO, both ? SEARCH_CANDIDATES - stories : SEARCH_CANDIDATES);
 }
 
 static enum verdict search_in_transaction(struct search *s, struct search_answer *ret) {
