@@ -247,10 +247,10 @@ static void version(struct strbuf *b, const struct item *i, struct str heading_h
         page_headline(b, &it);
         strbuf_adds(b, "</p>");
     }
-    if (i->by.p || i->dead || i->deleted) {
-        strbuf_adds(b, "<p class=\"meta\">");
-        page_person(b, i->by);
-        strbuf_addc(b, ' ');
+    if (i->by.p || i->dead || i->deleted) { /* whoever it was may have nothing left to lead to */
+        strbuf_adds(b, "<p class=\"meta\"><span class=\"by\">");
+        strbuf_add_html(b, i->by);
+        strbuf_adds(b, "</span> ");
         page_marks(b, &it);
         strbuf_adds(b, "</p>");
     }

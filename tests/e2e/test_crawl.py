@@ -3,15 +3,18 @@ no link within the site is dead, every anchor exists, tags are balanced, nothing
 becomes markup, and the policy against script is always there."""
 
 import collections
+import html
 import html.parser
 import http.client
 import pathlib
+import re
 import sys
 import unittest
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
 import hostile  # noqa: E402
+from lib import PostgresArchive, shared_postgres  # noqa: E402
 from site_under_test import LONG, LONG_N, Site, internal  # noqa: E402
 
 VOID = {'meta', 'link', 'input', 'br', 'hr', 'img', 'wbr'}
@@ -94,10 +97,23 @@ class Page(html.parser.HTMLParser):
         return ''.join(self.words)
 
 
-class Crawl(unittest.TestCase):
+def letters(text):
+    """A text without its blanks: tags may stand for some."""
+    return re.sub(r'\s+', '', text)
+
+
+def plain(text):
+    """What a reader sees of HN's HTML, without blanks."""
+    return letters(html.unescape(re.sub(r'<[^>]*>', '', text)))
+
+
+class Pages:
+    """What holds on both databases; `site` is made by the class."""
+
     @classmethod
     def setUpClass(cls):
-        cls.site = Site()
+        super().setUpClass()
+        cls.site = cls.make_site()
         cls.addClassCleanup(cls.site.close)
         cls.connection = http.client.HTTPConnection('127.0.0.1', cls.site.port, timeout=60)
         cls.addClassCleanup(cls.connection.close)
@@ -125,35 +141,6 @@ class Crawl(unittest.TestCase):
             if link.startswith('#'):
                 self.assertIn(link[1:], page.ids, f'{path} leads to {link}, which is not there')
         return page
-
-    def test_every_link_leads_somewhere(self):
-        seen, todo, pages = {'/'}, collections.deque(['/']), 0
-        while todo:
-            path = todo.popleft()
-            with self.subTest(path=path):
-                page = self.page(path)
-            pages += 1
-            self.assertLess(pages, PAGES_MAX, 'a site without an end')
-            for link in page.links if page else []:
-                target = internal(link)
-                if target and target not in seen and self.wanted(target):
-                    seen.add(target)
-                    todo.append(target)
-        self.assertGreater(pages, 1000)
-        items = sum(path.startswith('/item?id=') for path in seen)
-        people = sum(path.startswith('/user?id=') for path in seen)
-        self.assertGreater(items, 800)
-        self.assertGreater(people, 50)
-
-    @staticmethod
-    def wanted(path):
-        """All of it, but of the long thread's comments and of search results a part."""
-        parts = urllib.parse.urlsplit(path)
-        query = urllib.parse.parse_qs(parts.query)
-        if query.get('id', [''])[0].isdigit():
-            number = int(query['id'][0])
-            return not LONG < number <= LONG + LONG_N or number % 50 == 0
-        return parts.path != '/search' or len(query) < 2
 
     def test_hostile_words_are_shown_as_words(self):
         for item in self.site.hostile:
@@ -195,6 +182,52 @@ class Crawl(unittest.TestCase):
         address = 'http://e.example/?a=1&b=2&lt;3'
         page = self.page('/discussions?url=' + urllib.parse.quote(address, safe=''))
         self.assertIn('address 9', page.text)
+
+    def test_earlier_versions(self):
+        for item, text in self.site.changed.items():
+            page = self.page(f'/item/revisions?id={item}')
+            self.assertIn(plain(text), letters(page.text), item)
+            now = self.page(f'/item?id={item}')
+            self.assertIn(f'/item/revisions?id={item}', now.links)
+
+
+class OnSqlite(Pages, unittest.TestCase):
+    @classmethod
+    def make_site(cls):
+        return Site()
+
+    def test_every_link_leads_somewhere(self):
+        seen, todo, pages = {'/'}, collections.deque(['/']), 0
+        while todo:
+            path = todo.popleft()
+            with self.subTest(path=path):
+                page = self.page(path)
+            pages += 1
+            self.assertLess(pages, PAGES_MAX, 'a site without an end')
+            for link in page.links if page else []:
+                target = internal(link)
+                if target and target not in seen and self.wanted(target):
+                    seen.add(target)
+                    todo.append(target)
+        for start, least in (('/item?id=', 800), ('/user?id=', 50), ('/discussions?', 10),
+                             ('/item/revisions?', len(self.site.changed))):
+            self.assertGreaterEqual(sum(path.startswith(start) for path in seen), least, start)
+
+    @staticmethod
+    def wanted(path):
+        """All of it, but of the long thread's comments and of search results a part."""
+        parts = urllib.parse.urlsplit(path)
+        query = urllib.parse.parse_qs(parts.query)
+        if query.get('id', [''])[0].isdigit():
+            number = int(query['id'][0])
+            return not LONG < number <= LONG + LONG_N or number % 50 == 0
+        return parts.path != '/search' or len(query) < 2
+
+
+class OnPostgres(Pages, unittest.TestCase):
+    @classmethod
+    def make_site(cls):
+        return Site(PostgresArchive(shared_postgres()), generated=400)
 
 
 if __name__ == '__main__':

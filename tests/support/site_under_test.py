@@ -14,6 +14,7 @@ from lib import (BUILD, EXIT_DONE, EXIT_UNRESOLVED, QUICK, Demo, Run, Sqlite,  #
 
 GENERATED = 1600  # ids of the generated corpus
 HOSTILE = 5000    # the first id of what is hostile
+CHANGED = 12      # comments with an earlier version
 LONG = 10000      # a story with LONG_N comments
 LONG_N = 3000
 CODE = 20000      # a story whose text holds a long line of code
@@ -44,20 +45,22 @@ def code_story():
 class Site:
     """Made once for many tests; close() ends it."""
 
-    def __init__(self, generated=GENERATED, with_long=True):
+    def __init__(self, archive=None, generated=GENERATED, with_long=True):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix='tain-site-'))
         self.demo = self.server = None
         try:
-            self._make(generated, with_long)
+            self._make(archive, generated, with_long)
         except BaseException:
             self.close()
             raise
 
-    def _make(self, generated, with_long):
-        self.archive = Sqlite(self.folder / 'tain.db')
+    def _make(self, archive, generated, with_long):
+        self.archive = archive or Sqlite(self.folder / 'tain.db')
         self.uri = self.archive.uri
         self.demo = Demo(maxitem=generated)
-        self._run('catchup', '--db', self.uri, '--upstream', self.demo.url, *QUICK)
+        self._catchup()
+        self.changed = self._change(CHANGED)
+        self._catchup('--force-replay-window', '--start-id', 1)
         self.hostile = hostile.items(HOSTILE)
         self._import('hostile', self.hostile)
         if with_long:
@@ -69,6 +72,17 @@ class Site:
         wait_until(self._answers, 30, 'an answer of the server')
         wait_until(lambda: not self.archive.rows('SELECT 1 FROM index_work LIMIT 1'), 120,
                    'an index of everything', every=0.1)
+
+    def _catchup(self, *arguments):
+        self._run('catchup', '--db', self.uri, '--upstream', self.demo.url, *QUICK, *arguments)
+
+    def _change(self, n):
+        """Edits and removes some comments upstream: {id: the words it had}."""
+        found = self.archive.rows("SELECT id, text FROM items WHERE type = 'comment' AND NOT dead "
+                                  f'AND NOT deleted AND text IS NOT NULL ORDER BY id LIMIT {n}')
+        for number, (item, _) in enumerate(found):
+            self.demo.mutate(item, ('edit', 'delete', 'dead')[number % 3])
+        return dict(found)
 
     def _run(self, *arguments):
         run = Run(arguments, cwd=self.folder)
