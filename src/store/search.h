@@ -66,7 +66,7 @@ struct search_query {
     /* inclusive bounds; I64_NONE: none. Time in unix seconds. */
     int64_t time_lo, time_hi, points_lo, points_hi, comments_lo, comments_hi;
     enum search_order order;
-    bool with_dead; /* false: dead and deleted items are left out */
+    bool with_dead; /* false: dead and deleted items are left out; they are never found by words */
     int64_t offset;
     size_t limit; /* at most 1000 */
 };

@@ -130,8 +130,17 @@ static struct str vector_of(struct arena *a, struct strbuf *b, const struct item
     return arena_str(a, strbuf_str(b));
 }
 
-void search_doc_of(struct arena *a, const struct item *it, enum db_kind db,
+/* Some that are dead have kept their words; nobody shall find them by these. */
+static struct item without_words(const struct item *it) {
+    struct item quiet = *it;
+    quiet.title = quiet.url = quiet.text = STR_NONE;
+    return quiet;
+}
+
+void search_doc_of(struct arena *a, const struct item *given, enum db_kind db,
                    struct search_doc *ret) {
+    struct item quiet = without_words(given);
+    const struct item *it = given->dead || given->deleted ? &quiet : given;
     unsigned kind = search_kind_of(it->type);
     CLEANUP(strbuf_release) struct strbuf plain, b;
     strbuf_init(&plain, DOC_BYTES / 4);

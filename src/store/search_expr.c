@@ -183,7 +183,7 @@ static void make_match(struct search *s, const struct writer *w, unsigned kinds_
     struct search_expr *x = &s->expr[w->index];
     add_wanted(w, s);
     add_groups(w, s);
-    /* what is dead has lost its words, so with words there is no need to ask */
+    /* what is dead has no words in the index, so with words there is no need to ask */
     if (w->b->n == 0 || kinds_here != kinds_all || (s->terms.n_wanted == 0 && !s->q->with_dead)) {
         strbuf_adds(w->b, w->b->n ? and_of(w) : "");
         strbuf_addc(w->b, '(');

@@ -250,7 +250,7 @@ static void link_to_page(struct call *c, const struct form *f, int64_t page) {
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
         if (!fields[i].value.n)
             continue;
-        strbuf_addf(&href, "&amp;%s=", fields[i].name);
+        strbuf_addf(&href, "&%s=", fields[i].name);
         strbuf_add_urlencoded(&href, fields[i].value);
     }
     if (!href.overflow)

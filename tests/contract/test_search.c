@@ -192,7 +192,7 @@ static void tags(void **state) {
         query.groups[0].tags[0] = (struct search_tag){.kind = TAG_AUTHOR, .name = STR("pg")};
         assert_string_equal(ids_of(f, &query), "3 1");
         query.with_dead = true;
-        assert_string_equal(ids_of(f, &query), "9 3 1");
+        assert_string_equal(ids_of(f, &query), i ? "9 3 1" : "3 1"); /* the dead have no words */
         query.with_dead = false;
         want(&query, (struct search_tag){.kind = TAG_KIND, .kinds = SEARCH_COMMENT});
         assert_string_equal(ids_of(f, &query), "3");
