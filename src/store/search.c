@@ -122,6 +122,8 @@ static enum verdict walk_windows(struct walk *w) {
     struct search *s = w->s;
     bool dated = s->q->order == SEARCH_BY_DATE;
     int bits = RANGE_BITS_FINE;
+    if (!s->expr[IN_STORIES].use && !s->expr[IN_COMMENTS].use)
+        return V_OK; /* nothing can match */
     for (int64_t hi = s->hi; hi >= s->lo;) {
         if (is_done(w) || clock_mono(s->s->clock) > s->deadline) {
             w->cut = true;

@@ -39,8 +39,9 @@ struct search_tag {
     struct str name; /* TAG_AUTHOR; case matters */
     int64_t id;      /* TAG_STORY: the story itself and what is below it */
 };
-#define SEARCH_GROUPS 16  /* that must all hold */
-#define SEARCH_CHOICES 16 /* of which one must hold, in a group */
+#define SEARCH_GROUPS 16 /* that must all hold */
+/* of which one must hold, in a group; clients name all stories of a page in one */
+#define SEARCH_CHOICES 64
 struct search_group {
     struct search_tag tags[SEARCH_CHOICES];
     size_t n;

@@ -1,16 +1,17 @@
-// Loaded before a published client of the HN API: what it sends to the real site goes to the server
-// under test (TAIN_HN_ORIGIN), and to nobody else. Its own code is left as it was published.
+// Loaded before a published client of the HN API or the HN Search API: what it sends to the real site
+// goes to the server under test (TAIN_HN_ORIGIN), and to nobody else. Its own code is left as it was
+// published.
 'use strict';
 const http = require('node:http');
 const https = require('node:https');
 
-const THERE = 'hacker-news.firebaseio.com';
+const THERE = ['hacker-news.firebaseio.com', 'hn.algolia.com'];
 const here = new URL(process.env.TAIN_HN_ORIGIN);
 
 function moved(url) {
   const to = new URL(url);
   if (to.hostname === here.hostname) return to;
-  if (to.hostname !== THERE) throw new Error(`a request to ${to.hostname}`);
+  if (!THERE.includes(to.hostname)) throw new Error(`a request to ${to.hostname}`);
   to.protocol = here.protocol;
   to.host = here.host;
   return to;
