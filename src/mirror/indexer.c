@@ -4,7 +4,7 @@
 #include "mirror/metrics.h"
 #include "store/search.h"
 
-#define STEP_MS 40 /* how long a step should take; a job that comes meanwhile waits for it */
+#define STEP_MS 100 /* how long a step should take; a job that comes meanwhile waits for it */
 #define ITEMS_FIRST 200
 #define ITEMS_LEAST 20
 #define ITEMS_MOST 5000

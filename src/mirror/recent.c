@@ -34,8 +34,10 @@ enum verdict recent_look(struct recent *r, struct store *s, int64_t from, int64_
         return v;
     r->from = from;
     metric_set(&m_recent_from, 0, from);
-    if (given_out == ID_CLOCK_UNKNOWN)
+    if (given_out == ID_CLOCK_UNKNOWN) {
+        r->short_of = true;
         return V_OK;
+    }
     int64_t age_s = now_db / 1000 - given_out;
     metric_set(&m_recent_age, 0, age_s > 0 ? age_s : 0);
     tell(r, age_s);

@@ -124,10 +124,10 @@ static void credit_has_a_limit(void **state UNUSED) {
 }
 
 static void steps_are_as_large_as_fits_the_time(void **state UNUSED) {
-    struct indexer x = begin(INT64_C(1) << 40, 0.02, 0);
+    struct indexer x = begin(INT64_C(1) << 40, 0.05, 0);
     for (int i = 0; i < 20; i++)
         indexer_turn(&x, true);
-    assert_in_range(x.items, 1500, 2500); /* 40 ms */
+    assert_in_range(x.items, 1500, 2500); /* 100 ms */
     play.ms_per_item = 20;
     for (int i = 0; i < 3; i++)
         indexer_turn(&x, true);
