@@ -35,7 +35,9 @@ static int by_rank(const void *x, const void *y) {
     const struct candidate *a = x, *b = y;
     if (a->rank != b->rank)
         return a->rank > b->rank ? -1 : 1;
-    return a->index != b->index ? (int)a->index - (int)b->index : by_date(x, y);
+    if ((a->index == IN_COMMENTS) != (b->index == IN_COMMENTS))
+        return a->index == IN_COMMENTS ? 1 : -1;
+    return by_date(x, y);
 }
 
 static int by_points(const void *x, const void *y) {
@@ -165,7 +167,7 @@ static enum verdict rank_candidates(struct search *s, struct candidates *c, size
     for (size_t from = 0; from < c->n && from < reach;) {
         size_t to = from, stories = 0;
         for (; to < c->n && c->c[to].rank == c->c[from].rank; to++)
-            stories += c->c[to].index == IN_STORIES;
+            stories += c->c[to].index != IN_COMMENTS;
         enum verdict v = search_read_points(s, c->c + from, stories);
         if (v != V_OK)
             return v;

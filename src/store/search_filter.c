@@ -265,17 +265,10 @@ static bool groups_are_exact(const struct search *s) {
     return true;
 }
 
-/* Ids alone may decide: no words, so the index was not asked at all. */
-static bool must_look(const struct search *s, const struct candidate *c) {
-    return asks_numbers(s->q) || !groups_are_exact(s) || c->id < s->sure_lo || c->id > s->sure_hi ||
-           c->index == N_INDEXES;
-}
-
 struct looking {
     struct search *s;
     struct candidate *c; /* descending */
     size_t n;
-    bool judge;
 };
 
 static int by_id_down(const void *x, const void *y) {
@@ -283,66 +276,94 @@ static int by_id_down(const void *x, const void *y) {
     return a < b ? 1 : a > b ? -1 : 0;
 }
 
-static enum verdict look_at(void *ctx, const struct db_row *row) {
-    struct looking *l = ctx;
+static struct candidate *candidate_of(const struct looking *l, const struct db_row *row) {
     struct candidate key = {.id = db_row_int(row, 0)};
-    struct candidate *c = bsearch(&key, l->c, l->n, sizeof key, by_id_down);
+    return bsearch(&key, l->c, l->n, sizeof key, by_id_down);
+}
+
+static enum verdict take_points(void *ctx, const struct db_row *row) {
+    struct looking *l = ctx;
+    struct candidate *c = candidate_of(l, row);
+    const struct search_query *q = l->s->q;
+    int64_t points = db_row_int(row, 1), comments = db_row_int(row, 2);
     if (!c)
         return V_OK;
-    int64_t points = db_row_int(row, 4), comments = db_row_int(row, 5);
     c->points = points == DB_NULL ? 0 : points;
     c->comments = comments == DB_NULL ? 0 : comments;
-    if (!l->judge)
-        return V_OK;
-    const struct item it = {.id = key.id,
-                            .type = db_row_text(row, 1),
-                            .by = db_row_text(row, 2),
-                            .time = db_row_int(row, 3),
-                            .score = points,
-                            .descendants = comments,
-                            .dead = db_row_int(row, 6) == 1,
-                            .title = db_row_text(row, 7)};
-    if (search_passes(l->s, &it, db_row_int(row, 8)))
-        c->passes = true;
+    c->passes = within(points, q->points_lo, q->points_hi) &&
+                within(comments, q->comments_lo, q->comments_hi);
     return V_OK;
 }
 
-static enum verdict look(struct looking *l, const int64_t *ids, size_t n) {
-    const struct db_col cols[] = {DB_INTS(ids)};
-    return n ? db_each(l->s->s->db, SQL_SEARCH_FACTS, cols, 1, n, look_at, l, l->s->e) : V_OK;
+static enum verdict take_facts(void *ctx, const struct db_row *row) {
+    struct looking *l = ctx;
+    struct candidate *c = candidate_of(l, row);
+    if (!c)
+        return V_OK;
+    const struct item it = {.id = c->id,
+                            .type = db_row_text(row, 1),
+                            .by = db_row_text(row, 2),
+                            .time = db_row_int(row, 3),
+                            .score = db_row_int(row, 4),
+                            .descendants = db_row_int(row, 5),
+                            .dead = db_row_int(row, 6) == 1,
+                            .title = db_row_text(row, 7)};
+    c->passes = search_passes(l->s, &it, db_row_int(row, 8));
+    return V_OK;
 }
 
-enum verdict search_filter(struct search *s, struct candidates *c, size_t from) {
-    size_t n = from;
-    for (size_t i = from; i < c->n; i++)
-        if (!s->by_ids || holds(&s->among, c->c[i].id))
-            c->c[n++] = c->c[i];
-    c->n = n;
-    int64_t *ids = xmalloc((c->n - from + 1) * sizeof *ids);
-    size_t looks = 0;
-    for (size_t i = from; i < c->n; i++) {
-        c->c[i].passes = !must_look(s, &c->c[i]);
-        if (!c->c[i].passes)
-            ids[looks++] = c->c[i].id;
-    }
-    struct looking l = {.s = s, .c = c->c + from, .n = c->n - from, .judge = true};
-    enum verdict v = look(&l, ids, looks);
+/* Asks for those that do not pass yet; the rows decide about them. */
+static enum verdict look(struct looking *l, int stmt, db_row_fn *fn) {
+    int64_t *ids = xmalloc((l->n + 1) * sizeof *ids);
+    size_t n = 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (!l->c[i].passes)
+            ids[n++] = l->c[i].id;
+    const struct db_col cols[] = {DB_INTS(ids)};
+    enum verdict v = n ? db_each(l->s->s->db, stmt, cols, 1, n, fn, l, l->s->e) : V_OK;
     free(ids);
-    n = from;
+    return v;
+}
+
+static void keep_passing(struct candidates *c, size_t from) {
+    size_t n = from;
     for (size_t i = from; i < c->n; i++)
         if (c->c[i].passes)
             c->c[n++] = c->c[i];
     c->n = n;
+}
+
+static enum verdict filter_by(struct search *s, struct candidates *c, size_t from, int stmt,
+                              db_row_fn *fn) {
+    struct looking l = {.s = s, .c = c->c + from, .n = c->n - from};
+    enum verdict v = look(&l, stmt, fn);
+    keep_passing(c, from);
     return v;
 }
 
+/* Points first: they have an index of their own, and leave little over. */
+enum verdict search_filter(struct search *s, struct candidates *c, size_t from) {
+    for (size_t i = from; i < c->n; i++)
+        c->c[i].passes = !s->by_ids || holds(&s->among, c->c[i].id);
+    keep_passing(c, from);
+    if (asks_numbers(s->q)) {
+        for (size_t i = from; i < c->n; i++)
+            c->c[i].passes = false;
+        enum verdict v = filter_by(s, c, from, SQL_SEARCH_POINTS, take_points);
+        if (v != V_OK)
+            return v;
+    }
+    bool exact = groups_are_exact(s);
+    for (size_t i = from; i < c->n; i++) /* without an index nothing is known of it */
+        c->c[i].passes = exact && c->c[i].index != N_INDEXES && c->c[i].id >= s->sure_lo &&
+                         c->c[i].id <= s->sure_hi;
+    return filter_by(s, c, from, SQL_SEARCH_FACTS, take_facts);
+}
+
 enum verdict search_read_points(struct search *s, struct candidate *c, size_t n) {
-    int64_t *ids = xmalloc((n + 1) * sizeof *ids);
     qsort(c, n, sizeof *c, by_id_down);
     for (size_t i = 0; i < n; i++)
-        ids[i] = c[i].id;
+        c[i].passes = false;
     struct looking l = {.s = s, .c = c, .n = n};
-    enum verdict v = look(&l, ids, n);
-    free(ids);
-    return v;
+    return look(&l, SQL_SEARCH_POINTS, take_points);
 }

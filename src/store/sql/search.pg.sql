@@ -53,6 +53,9 @@ SELECT item_id, words @@ $5::text::tsquery, words @@ $6::text::tsquery FROM sear
 WHERE words @@ $1::text::tsquery AND item_id + 0 BETWEEN $2 AND $3
 ORDER BY item_id + 0 DESC LIMIT $4;
 
+-- name: search_points
+SELECT id, score, descendants FROM items WHERE id = ANY ($1::bigint[]) AND score IS NOT NULL;
+
 -- name: search_facts
 SELECT id, type, by, time, score, descendants, dead OR deleted, title, story_id
 FROM items WHERE id = ANY ($1::bigint[]);

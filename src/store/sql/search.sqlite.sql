@@ -45,6 +45,10 @@ WHERE search_stories MATCH $1 AND rowid BETWEEN $2 AND $3 ORDER BY rowid DESC LI
 SELECT rowid FROM search_comments
 WHERE search_comments MATCH $1 AND rowid BETWEEN $2 AND $3 ORDER BY rowid DESC LIMIT $4;
 
+-- name: search_points
+SELECT id, score, descendants FROM items INDEXED BY items_points
+WHERE id = $1 AND score IS NOT NULL;
+
 -- name: search_facts
 SELECT id, type, by, time, score, descendants, dead OR deleted, title, story_id
 FROM items WHERE id = $1;
