@@ -63,7 +63,7 @@ static void go_quiet(struct loop *l) {
     if (fd >= 0)
         close(fd);
     for (struct request *r = l->active; r; r = r->next)
-        if (r->asleep && r->call.stream.read)
+        if (r->asleep && !r->borrowed && r->call.stream.read)
             request_wake(r, false);
 }
 

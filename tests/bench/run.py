@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast is a durable catch-up, next to fetching alone?
 
-    tests/bench/run.py [--quick] [--only http1|http2|memory|import|updater|pages|search]
+    tests/bench/run.py [--quick] [--only http1|http2|memory|import|updater|pages|serve|search]
                        [--build DIR] [--json FILE]
 
 nginx serves 100,000 item files on loopback. A plain libcurl loop (reference.c) fetches them and
@@ -10,8 +10,9 @@ it comes. The runs take turns, and each is divided by the mean of the two refere
 so that what else the machine does hits both. The figure is the median over the rounds.
 `--only import` measures dumps: 200,000 items into an archive and out of it (dumps.py);
 `--only updater` what the stream names, and how soon it is stored (updater.py); `--only pages` a
-page with a thousand comments next to the SQL that reads them (pages.py); `--only search` how long
-200 searches over a million items take (search.py).
+page with a thousand comments next to the SQL that reads them (pages.py); `--only serve` items by
+the API next to nginx with the same bytes (throughput.py); `--only search` how long 200 searches
+over a million items take (search.py).
 """
 
 import argparse
@@ -36,6 +37,7 @@ from dumps import bench_dumps  # noqa: E402
 from pages import bench_pages  # noqa: E402
 from postgres import Postgres  # noqa: E402
 from search import bench_search  # noqa: E402
+from throughput import bench_serve  # noqa: E402
 from updater import bench_updater  # noqa: E402
 from upstream import Demo, Nginx, write_corpus  # noqa: E402
 
@@ -254,6 +256,8 @@ def run_all(bench, databases):
         bench_updater(bench, databases)
     if only in (None, 'pages'):
         bench_pages(bench, databases)
+    if only in (None, 'serve'):
+        bench_serve(bench, databases)
     if only in (None, 'search'):
         bench_search(bench, databases)
 
@@ -262,7 +266,7 @@ def parse_options():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument('--quick', action='store_true', help='one round, and no million of ids')
     p.add_argument('--only', choices=('http1', 'http2', 'memory', 'import', 'updater', 'pages',
-                                      'search'),
+                                      'serve', 'search'),
                    help='one part of it')
     p.add_argument('--db', choices=('sqlite', 'postgres'), help='one database only')
     p.add_argument('--rounds', type=int, help='rounds per protocol (3)')
