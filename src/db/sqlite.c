@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,8 +205,16 @@ static enum verdict configure(struct sqlite_db *s, const struct db_options *o, s
     return set_up(s, e);
 }
 
+/* Nobody reads the library's count of its memory, for which each allocation of every thread would
+ * wait at one lock. Only before its first use can it be told. */
+static void tell_library(void) {
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 enum verdict sqlite_open(const struct db_options *o, const char *path, struct db **ret,
                          struct err *e) {
+    static pthread_once_t told = PTHREAD_ONCE_INIT;
+    pthread_once(&told, tell_library);
     struct sqlite_db *s = xcalloc(1, sizeof *s);
     s->head = (struct db){.driver = &driver, .kind = DB_SQLITE, .catalog = o->catalog};
     s->prepared = xcalloc((size_t)o->catalog->n, sizeof(sqlite3_stmt *));

@@ -74,6 +74,14 @@ bool store_is_shared(const struct store *s) {
     return db_kind(s->db) == DB_POSTGRES;
 }
 
+enum verdict store_read_begin(struct store *s, struct err *e) {
+    return store_is_shared(s) ? V_OK : db_begin_read(s->db, e);
+}
+
+void store_read_end(struct store *s) {
+    db_rollback(s->db);
+}
+
 enum verdict store_end(struct store *s, enum verdict v, struct err *e) {
     if (v == V_OK)
         v = db_commit(s->db, e);

@@ -37,6 +37,11 @@ MUST_CHECK enum verdict store_migrate(struct store *s, struct migrate_report *re
 MUST_CHECK enum verdict store_recover(struct store *s, struct err *e);
 bool store_is_shared(const struct store *s); /* PostgreSQL: other hosts may write too */
 
+/* Several reads in a row at the price of one's locks, on SQLite: between the two all see one
+ * instant, and only verbs of a single statement may be called. Nothing happens on PostgreSQL. */
+MUST_CHECK enum verdict store_read_begin(struct store *s, struct err *e);
+void store_read_end(struct store *s); /* harmless without a beginning */
+
 /* The database's time in unix milliseconds. */
 MUST_CHECK enum verdict store_now(struct store *s, int64_t *ret, struct err *e);
 

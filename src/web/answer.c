@@ -116,6 +116,8 @@ void answer(struct request *r, struct desk *d) {
     bool no_store = r->streams || r->route->kind == ROUTE_STATIC;
     enum verdict v = no_store ? V_OK : desk_store(d, &e);
     sit(r, d);
+    if (!no_store)
+        desk_hold(d);
     if (v == V_OK)
         v = r->streams ? r->route->stream(&r->call, &e) : r->route->fn(&r->call, &e);
     if (v == V_RETRY && !no_store && !r->pipe && d->store && desk_recover(d)) {

@@ -91,7 +91,9 @@ struct call_result {
 typedef void call_batch_fn(struct call *const *calls, size_t n, struct call_result *results);
 
 enum route_kind {
-    ROUTE_QUICK,  /* a point read; on SQLite on the loop thread, on PostgreSQL on a query thread */
+    /* A point read, of single statements; on SQLite on the loop thread, on PostgreSQL on a query
+     * thread. */
+    ROUTE_QUICK,
     ROUTE_QUERY,  /* on a query thread */
     ROUTE_STATIC, /* needs no store; on the loop thread, at once */
 };

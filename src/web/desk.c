@@ -35,7 +35,21 @@ enum verdict desk_store(struct desk *d, struct err *e) {
     return v == V_OK ? V_OK : V_RETRY;
 }
 
+void desk_hold(struct desk *d) {
+    struct err e;
+    if (!d->may_wait && d->store && !d->holds && ++d->reads > 1)
+        d->holds = store_read_begin(d->store, &e) == V_OK; /* else each read for itself */
+}
+
+void desk_let_go(struct desk *d) {
+    if (d->holds)
+        store_read_end(d->store);
+    d->holds = false;
+    d->reads = 0;
+}
+
 bool desk_recover(struct desk *d) {
+    d->holds = false; /* it rolls back */
     int64_t now = clock_mono(d->web->o.clock);
     if (!d->store || now < d->next_try)
         return false;

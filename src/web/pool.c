@@ -120,7 +120,7 @@ static enum verdict start_clerk(struct pool *p, int i, struct err *e) {
     c->pool = p;
     c->quick_only = p->web->o.shared && i == 0 && p->n > 1;
     desk_init(&c->desk, p->web, true);
-    snprintf(name, sizeof name, "web-query-%d", i);
+    snprintf(name, sizeof name, "web-query-%d", i % 100);
     enum verdict v = thread_start(&c->thread, name, run, c, e);
     c->running = v == V_OK;
     return v;

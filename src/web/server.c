@@ -78,6 +78,7 @@ static void turn(struct loop *l) {
     /* Never with a wait of its own: after exactly 128 events at once the library would wait for
      * more before it looks at those it has. */
     (void)MHD_run_wait(l->daemon, 0);
+    desk_let_go(&l->desk);
     int64_t now = clock_mono(l->web->o.clock);
     atomic_store_explicit(&l->beat, now, memory_order_relaxed);
     if (now >= l->next_tick) {

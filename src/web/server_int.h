@@ -27,6 +27,8 @@ struct desk {
     int64_t next_try;    /* to open it; clock_mono() */
     struct gzip *gzip;   /* NULL: not needed yet */
     bool may_wait;       /* a query thread */
+    bool holds;          /* a read of the store is open until the end of the turn */
+    int reads;           /* in this turn */
 };
 
 enum request_state {
@@ -138,6 +140,10 @@ void desk_init(struct desk *d, struct web *w, bool may_wait);
 void desk_release(struct desk *d);
 /* Opens the store where there is none. V_RETRY: it cannot be had now. */
 MUST_CHECK enum verdict desk_store(struct desk *d, struct err *e);
+/* Before a quick read on a loop thread: the second one of a turn, and all behind it, take the locks
+ * of the database together. At the end of the turn it is let go. */
+void desk_hold(struct desk *d);
+void desk_let_go(struct desk *d);
 /* After V_RETRY from a handler: whether it makes sense to try again at once. */
 bool desk_recover(struct desk *d);
 

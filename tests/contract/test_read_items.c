@@ -157,6 +157,26 @@ static void missing_is_not_the_same_as_unknown(void **state) {
     assert_false(is_missing(f, 21));
 }
 
+/* Reads that share their locks see one instant; on PostgreSQL each is for itself. */
+static void reads_in_a_row(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    struct read_item r;
+    struct store *reader = fix_open(f);
+    store_read_end(reader); /* harmless */
+    assert_ok(store_read_begin(reader, &e));
+    assert_int_equal(store_read_item(reader, &f->arena, 7, &r, &e), V_NOT_FOUND);
+    store_item(f, T0, "{'id':7,'type':'story'}");
+    enum verdict now = fix_kind == DB_SQLITE ? V_NOT_FOUND : V_OK;
+    assert_int_equal(store_read_item(reader, &f->arena, 7, &r, &e), now);
+    store_read_end(reader);
+    assert_ok(store_read_item(reader, &f->arena, 7, &r, &e));
+    assert_ok(store_read_begin(reader, &e));
+    assert_ok(store_recover(reader, &e)); /* lets go, too */
+    assert_ok(store_read_begin(reader, &e));
+    store_read_end(reader);
+}
+
 static void nothing_is_stored(void **state) {
     struct fix *f = *state;
     struct err e;
@@ -245,6 +265,7 @@ int read_item_tests(void) {
         CASE(several_come_in_the_order_asked),
         CASE(the_newest_stories),
         CASE(missing_is_not_the_same_as_unknown),
+        CASE(reads_in_a_row),
         CASE(nothing_is_stored),
         CASE(discussions_of_a_url),
         CASE(a_url_of_any_length_is_found),
