@@ -201,7 +201,8 @@ static void plan_needs(struct walk *w) {
     const struct search_query *q = w->s->q;
     int64_t page_end = q->offset + (int64_t)q->limit;
     if (q->order == SEARCH_BY_DATE) {
-        w->count_to = page_end > COUNT_TO ? page_end : COUNT_TO;
+        int64_t least = q->count_to ? q->count_to : COUNT_TO;
+        w->count_to = page_end > least ? page_end : least;
         w->need[IN_STORIES] = w->need[IN_COMMENTS] = (size_t)w->count_to;
         return;
     }

@@ -73,6 +73,7 @@ static enum verdict count_of(struct call *c, struct str name, unsigned kinds, in
     search_query_init(q);
     q->order = SEARCH_BY_DATE;
     q->limit = 1;
+    q->count_to = SEARCH_API_COUNT;
     q->groups[0].tags[0] = (struct search_tag){.kind = TAG_AUTHOR, .name = name};
     q->groups[1].tags[0] = (struct search_tag){.kind = TAG_KIND, .kinds = kinds};
     q->groups[0].n = q->groups[1].n = 1;

@@ -122,9 +122,20 @@ static void add_hit(struct strbuf *out, struct desk *d, const struct search_hit 
     strbuf_addc(out, '}');
 }
 
+/* Clients go on until this page: where there is more than was counted, there is at least one more.
+ */
+static int64_t pages_of(const struct search_api_answer *a) {
+    int64_t per_page = a->asked->per_page, total = a->found->total;
+    if (!per_page)
+        return 0;
+    int64_t pages = total / per_page + (total % per_page != 0);
+    bool more = !a->found->exact && a->found->n && pages < a->asked->page + 2;
+    return more ? a->asked->page + 2 : pages;
+}
+
 void search_api_hits(struct strbuf *out, const struct search_api_answer *a) {
     struct desk d = {.a = a};
-    int64_t per_page = a->asked->per_page, total = a->found->total;
+    int64_t per_page = a->asked->per_page;
     size_t n = per_page ? a->found->n : 0;
     marker_init(&d.marker, a->words);
     strbuf_init(&d.tag, TAG_MAX);
@@ -134,9 +145,9 @@ void search_api_hits(struct strbuf *out, const struct search_api_answer *a) {
             strbuf_addc(out, ',');
         add_hit(out, &d, &a->found->hits[i]);
     }
-    json_num(out, "],\"nbHits\":", total);
+    json_num(out, "],\"nbHits\":", a->found->total);
     json_num(out, ",\"page\":", a->asked->page);
-    json_num(out, ",\"nbPages\":", per_page ? total / per_page + (total % per_page != 0) : 0);
+    json_num(out, ",\"nbPages\":", pages_of(a));
     json_num(out, ",\"hitsPerPage\":", per_page);
     json_num(out, ",\"processingTimeMS\":", a->took_ms);
     strbuf_adds(out, ",\"exhaustiveNbHits\":");

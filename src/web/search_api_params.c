@@ -315,7 +315,12 @@ static enum verdict read_page(const struct call *c, struct search_api_query *s, 
     if (v != V_OK)
         return v;
     s->q.offset = s->page * s->per_page;
-    s->q.limit = s->per_page ? (size_t)s->per_page : 1;
+    s->q.limit = (size_t)s->per_page;
+    if (!s->per_page) { /* without hits there is no order, and counting is quickest by date */
+        s->q.order = SEARCH_BY_DATE;
+        s->q.limit = 1;
+        s->q.count_to = SEARCH_API_COUNT;
+    }
     return V_OK;
 }
 

@@ -9,6 +9,7 @@
 
 #define SEARCH_API_HITS 20
 #define SEARCH_API_HITS_MAX 1000
+#define SEARCH_API_COUNT 1000000 /* where a count is asked for, it is exact up to here */
 
 /* Attributes of an answer that a search can be restricted to. */
 enum search_api_field {
@@ -24,7 +25,7 @@ enum search_api_field {
 
 struct search_api_query {
     struct search_query q;  /* ready to be asked */
-    int64_t page, per_page; /* per_page 0: only the count is wanted, and q asks for one hit */
+    int64_t page, per_page; /* per_page 0: only the count is wanted; q asks for one hit */
     unsigned fields;        /* API_ bits where words are looked for */
 };
 

@@ -100,9 +100,11 @@ class Asking:
                          everything[len(everything) // 7 * 7 - 7:len(everything) // 7 * 7])
         beyond = self.search('search', page=10 ** 6)
         self.assertEqual((beyond['hits'], beyond['nbHits']), ([], len(everything)))
-        count = self.search(hitsPerPage=0, tags='story')
-        self.assertEqual((count['hits'], count['nbPages']), ([], 0))
-        self.assertGreater(count['nbHits'], 100)
+        for path in ('search', 'search_by_date'):
+            count = self.search(path, hitsPerPage=0)
+            self.assertEqual((count['hits'], count['nbPages'], count['nbHits']),
+                             ([], 0, len(everything)))
+            self.assertTrue(count['exhaustiveNbHits'])
 
     def test_order(self):
         points = [hit['points'] or 0 for hit in self.search(tags='story', hitsPerPage=500)['hits']]

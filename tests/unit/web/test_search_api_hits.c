@@ -154,6 +154,18 @@ static void pages_are_counted_without_a_cap(void **state UNUSED) {
     }
 }
 
+static void beyond_what_was_counted_there_is_a_page(void **state UNUSED) {
+    json_t *j = answer("", 3, 20000, 1000); /* page 2 of 20, and of more */
+    expect(j, "nbPages", "20");
+    json_decref(j);
+    j = answer("", 3, 20001, 10000);
+    expect(j, "nbPages", "4");
+    json_decref(j);
+    j = answer("", 0, 20001, 10000); /* there is nothing on this one */
+    expect(j, "nbPages", "3");
+    json_decref(j);
+}
+
 /* Recorded answers ------------------------------------------------------------------------------
  */
 
@@ -217,6 +229,7 @@ int main(void) {
         cmocka_unit_test(fields_of_each_kind),
         cmocka_unit_test(marks_are_per_field),
         cmocka_unit_test(pages_are_counted_without_a_cap),
+        cmocka_unit_test(beyond_what_was_counted_there_is_a_page),
         cmocka_unit_test(the_shape_is_the_recorded_one),
     };
     return cmocka_run_group_tests(tests, begin, end);

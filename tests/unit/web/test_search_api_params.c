@@ -67,6 +67,7 @@ static void pages(void **state UNUSED) {
     assert_int_equal(got.per_page, 0);
     assert_int_equal(got.q.limit, 1);
     assert_int_equal(got.q.offset, 0);
+    assert_int_equal(got.q.count_to, SEARCH_API_COUNT);
     refused("hitsPerPage", "1001", "1000");
     refused("hitsPerPage", "-1", "1000");
     refused("hitsPerPage", "ten", "\"ten\"");
