@@ -18,6 +18,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,7 @@ LONG = ("e2e/test_updater_faults.py", "e2e/test_faults.py", "e2e/test_verify.py"
         "ops/test_prometheus.py", "e2e/test_dump.py", "e2e/test_crash.py", "e2e/test_shared.py",
         "crash/test_points.py", "e2e/test_catchup.py", "e2e/test_package.py",
         "e2e/test_updater.py", "e2e/test_metrics.py", "e2e/test_signals.py")
+running = set()  # the processes of suites
 TIMES = re.compile(r"^  .+: equal to the truth after .+", re.M)  # lines of a suite to be shown
 
 
@@ -111,16 +113,23 @@ def run_python(path, build):
     command = [sys.executable, "-B", "-m", "unittest", "discover", "-v", "-s", str(path.parent),
                "-p", path.name]
     env = dict(os.environ, TAIN_BUILD=str(build))
+    suite = subprocess.Popen(command, cwd=ROOT, env=env, text=True, errors="replace",
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    running.add(suite)
     try:
-        done = subprocess.run(command, cwd=ROOT, env=env, timeout=SUITE_TIMEOUT, text=True,
-                              errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        said, _ = suite.communicate(timeout=SUITE_TIMEOUT)
     except subprocess.TimeoutExpired as late:
+        suite.kill()
+        suite.wait()
         said = (late.stdout or b"").decode(errors="replace")[-4000:]
         return f"{said}\n", (f"{name} (no end within {SUITE_TIMEOUT} s)", 0, 1, 0)
-    passed, failed, skipped = count_unittest(done.stdout) or (0, 1, 0)
-    if done.returncode != 0 and failed == 0 and (passed or not skipped):
+    finally:
+        running.discard(suite)
+    passed, failed, skipped = count_unittest(said) or (0, 1, 0)
+    if suite.returncode != 0 and failed == 0 and (passed or not skipped):
         failed = 1
-    said = done.stdout if failed else "".join(f"{t}\n" for t in TIMES.findall(done.stdout))
+    if not failed:
+        said = "".join(f"{t}\n" for t in TIMES.findall(said))
     return (f"{said}{passed} passed, {failed} failed, {skipped} skipped in "
             f"{time.monotonic() - began:.1f} s\n", (name, passed, failed, skipped))
 
@@ -140,8 +149,10 @@ def run_suites(paths, build, tally):
                 said, counted = end.result()
                 print(f"== {ends[end].relative_to(ROOT)}\n{said}", end="", flush=True)
                 tally.add(*counted)
-        except BaseException:  # ^C reaches the suites that run; no other begins
+        except BaseException:  # suites that run clean up behind themselves; no other begins
             pool.shutdown(wait=False, cancel_futures=True)
+            for suite in list(running):
+                suite.terminate()
             raise
 
 
@@ -158,6 +169,7 @@ def main():
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build").resolve()
     words = sys.argv[2:]
     tally = Tally()
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     with tempfile.TemporaryDirectory(prefix="tain-seed-") as seed:
         os.environ["TAIN_PG_SEED"] = seed  # tests/support/postgres.py
         run_all(build, words, tally)
