@@ -13,7 +13,7 @@ static const unsigned updater_vitals = VITAL_BIT(VITAL_DATABASE) | VITAL_BIT(VIT
                                        VITAL_BIT(VITAL_LAG) | VITAL_BIT(VITAL_WORKERS);
 
 static void gather(struct monitor *m, bool updater) {
-    m->families = xcalloc(mirror_n_metrics + updater_n_metrics, sizeof *m->families);
+    m->families = xcalloc(mirror_n_metrics + updater_n_metrics, sizeof(struct metric *));
     for (size_t i = 0; i < mirror_n_metrics; i++)
         m->families[m->n++] = mirror_metrics[i];
     for (size_t i = 0; updater && i < updater_n_metrics; i++)
