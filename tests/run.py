@@ -8,18 +8,31 @@ the Python suites that drive the built program: tests/*/test_*.py outside tests/
 its own temporary folders and finds the program through the environment variable TAIN_BUILD. With
 WORDs only the Python suites with one of them in their path are run. The last line is "N passed,
 N failed"; the exit code is 1 if anything failed or nothing ran.
+
+Suites wait more than they work, so one more than there are processors run at once (TEST_JOBS says
+otherwise); each is told of when it has ended.
 """
 
+import concurrent.futures
 import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SUITE_TIMEOUT = 1800  # seconds
+JOBS = int(os.environ.get("TEST_JOBS", (os.cpu_count() or 1) + 1))
+# Begun first, so that in the end none of them runs on alone. The order of all others is no matter.
+LONG = ("e2e/test_updater_faults.py", "e2e/test_faults.py", "e2e/test_verify.py",
+        "ops/test_prometheus.py", "e2e/test_dump.py", "e2e/test_crash.py", "e2e/test_shared.py",
+        "crash/test_points.py", "e2e/test_catchup.py", "e2e/test_package.py",
+        "e2e/test_updater.py", "e2e/test_metrics.py", "e2e/test_signals.py")
+running = set()  # the processes of suites
 TIMES = re.compile(r"^  .+: equal to the truth after .+", re.M)  # lines of a suite to be shown
 
 
@@ -93,39 +106,73 @@ def run_meson(build, tally):
         tally.add(f"meson test ended with {done.returncode}", 0, 1)
 
 
-def run_python(path, build, tally):
+def run_python(path, build):
+    """What a suite has to say, in full when it failed, and its (name, passed, failed, skipped)."""
     name = path.relative_to(ROOT)
-    print(f"== {name}", flush=True)
     began = time.monotonic()
     command = [sys.executable, "-B", "-m", "unittest", "discover", "-v", "-s", str(path.parent),
                "-p", path.name]
     env = dict(os.environ, TAIN_BUILD=str(build))
+    suite = subprocess.Popen(command, cwd=ROOT, env=env, text=True, errors="replace",
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    running.add(suite)
     try:
-        done = subprocess.run(command, cwd=ROOT, env=env, timeout=SUITE_TIMEOUT, text=True,
-                              errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        said, _ = suite.communicate(timeout=SUITE_TIMEOUT)
     except subprocess.TimeoutExpired as late:
-        print((late.stdout or b"").decode(errors="replace")[-4000:])
-        tally.add(f"{name} (no end within {SUITE_TIMEOUT} s)", 0, 1)
-        return
-    passed, failed, skipped = count_unittest(done.stdout) or (0, 1, 0)
-    if done.returncode != 0 and failed == 0 and (passed or not skipped):
+        suite.kill()
+        suite.wait()
+        said = (late.stdout or b"").decode(errors="replace")[-4000:]
+        return f"{said}\n", (f"{name} (no end within {SUITE_TIMEOUT} s)", 0, 1, 0)
+    finally:
+        running.discard(suite)
+    passed, failed, skipped = count_unittest(said) or (0, 1, 0)
+    if suite.returncode != 0 and failed == 0 and (passed or not skipped):
         failed = 1
-    print(done.stdout if failed else "".join(f"{t}\n" for t in TIMES.findall(done.stdout)), end="")
-    print(f"{passed} passed, {failed} failed, {skipped} skipped in "
-          f"{time.monotonic() - began:.1f} s", flush=True)
-    tally.add(name, passed, failed, skipped)
+    if not failed:
+        said = "".join(f"{t}\n" for t in TIMES.findall(said))
+    return (f"{said}{passed} passed, {failed} failed, {skipped} skipped in "
+            f"{time.monotonic() - began:.1f} s\n", (name, passed, failed, skipped))
+
+
+def in_order(paths):
+    def rank(path):
+        name = f"{path.parent.name}/{path.name}"
+        return LONG.index(name) if name in LONG else len(LONG), name
+    return sorted(paths, key=rank)
+
+
+def run_suites(paths, build, tally):
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        ends = {pool.submit(run_python, path, build): path for path in in_order(paths)}
+        try:
+            for end in concurrent.futures.as_completed(ends):
+                said, counted = end.result()
+                print(f"== {ends[end].relative_to(ROOT)}\n{said}", end="", flush=True)
+                tally.add(*counted)
+        except BaseException:  # suites that run clean up behind themselves; no other begins
+            pool.shutdown(wait=False, cancel_futures=True)
+            for suite in list(running):
+                suite.terminate()
+            raise
+
+
+def run_all(build, words, tally):
+    if not words:
+        run_meson(build, tally)
+    run_suites([path for path in (ROOT / "tests").glob("*/test_*.py")
+                if path.parent.name != "check" and
+                (not words or any(w in str(path.relative_to(ROOT / "tests")) for w in words))],
+               build, tally)
 
 
 def main():
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build").resolve()
     words = sys.argv[2:]
     tally = Tally()
-    if not words:
-        run_meson(build, tally)
-    for path in sorted((ROOT / "tests").glob("*/test_*.py")):
-        name = str(path.relative_to(ROOT / "tests"))
-        if path.parent.name != "check" and (not words or any(w in name for w in words)):
-            run_python(path, build, tally)
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    with tempfile.TemporaryDirectory(prefix="tain-seed-") as seed:
+        os.environ["TAIN_PG_SEED"] = seed  # tests/support/postgres.py
+        run_all(build, words, tally)
     return tally.report()
 
 

@@ -16,7 +16,7 @@ static const unsigned updater_vitals = VITAL_BIT(VITAL_DATABASE) | VITAL_BIT(VIT
 
 static void gather(struct monitor *m, enum command_id command) {
     m->families =
-        xcalloc(mirror_n_metrics + updater_n_metrics + web_n_metrics, sizeof *m->families);
+        xcalloc(mirror_n_metrics + updater_n_metrics + web_n_metrics, sizeof(struct metric *));
     for (size_t i = 0; command != CMD_SERVE && i < mirror_n_metrics; i++)
         m->families[m->n++] = mirror_metrics[i];
     for (size_t i = 0; command & (CMD_UPDATER | CMD_UP) && i < updater_n_metrics; i++)

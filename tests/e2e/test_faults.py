@@ -4,11 +4,11 @@ fault."""
 
 import os
 import signal
-import time
 import unittest
 
 from lib import (E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, OnPostgres, OnSqlite, free_port,
                  wait_until)
+from updater import metric, metrics_of
 
 LAST = 1200
 GIB = 1 << 30
@@ -244,7 +244,7 @@ class PostgresDeadLetters(DeadLetters, OnPostgres, E2E):
 
 
 class Outages(OnSqlite, E2E):
-    """The upstream is gone for far longer than eight attempts take (about one second here)."""
+    """The upstream is gone for far longer than eight attempts take."""
 
     def survives(self, archive, demo, run, hi):
         result = run.wait(60)
@@ -254,11 +254,23 @@ class Outages(OnSqlite, E2E):
         return result
 
     def begin(self, archive, demo, hi, *arguments):
-        """A run in the middle of its work."""
-        run = self.start_catchup(archive, demo, '--end-id', hi, *arguments)
+        """A run in the middle of its work; eight attempts take it a third of a second."""
+        run = self.start_catchup(archive, demo, '--end-id', hi, '--retry-max-ms', 50,
+                                 '--metrics-bind', '127.0.0.1:0', *arguments)
         wait_until(lambda: demo.stats()['requests']['item'] > hi / 4, what='a quarter of the work')
         self.assertTrue(run.running())
         return run
+
+    def await_illness(self, run):
+        """The diagnosis, and a second behind it, when all that was under way has failed, a probe
+        that fails too."""
+        def failed():
+            return sum(n for name, n in metrics_of(run).items()
+                       if name.startswith('tain_http_requests_total') and '200' not in name)
+        wait_until(lambda: 'upstream is ill' in run.so_far(), what='the diagnosis')
+        wait_until(lambda: metric(run, 'http_inflight') == 0, what='nothing under way')
+        before = failed()
+        wait_until(lambda: failed() > before, what='a probe that fails')
 
     def test_503_storm(self):
         demo, archive = self.demo('all:status=503:after=1000:for=3s'), self.archive()
@@ -281,8 +293,7 @@ class Outages(OnSqlite, E2E):
         demo, archive = self.demo('items:delay=10'), self.archive()
         run = self.begin(archive, demo, 6000)
         demo.stop()
-        wait_until(lambda: 'upstream is ill' in run.so_far(), what='the diagnosis')
-        time.sleep(2)  # two rounds of eight attempts, were they charged
+        self.await_illness(run)
         demo.start()
         self.survives(archive, demo, run, 6000)
 
@@ -290,8 +301,7 @@ class Outages(OnSqlite, E2E):
         demo, archive = self.demo('items:delay=10'), self.archive()
         run = self.begin(archive, demo, 6000, '--timeout', '500ms')
         demo.signal(signal.SIGSTOP)
-        wait_until(lambda: 'upstream is ill' in run.so_far(), what='the diagnosis')
-        time.sleep(2)
+        self.await_illness(run)
         demo.signal(signal.SIGCONT)
         self.survives(archive, demo, run, 6000)
 

@@ -67,7 +67,7 @@ class Stopping:
         demo, archive = self.demo('items:delay=20'), self.archive()
         run = self.begin(archive, demo)
         demo.signal(signal.SIGSTOP)
-        wait_until(lambda: self.settled(archive), what='a run with nothing but open requests')
+        self.await_standstill(archive)
         self.stop(run, signal.SIGTERM, 143)
         self.assert_released(archive)
         demo.signal(signal.SIGCONT)
@@ -75,11 +75,14 @@ class Stopping:
         self.catchup(archive, demo, *SMALL)
         self.assert_complete(archive, demo, 1, LAST)
 
-    def settled(self, archive):
-        """No more is stored for a while."""
-        before = len(self.look(archive).ids)
-        time.sleep(0.2)
-        return len(self.look(archive).ids) == before
+    def await_standstill(self, archive):
+        """Nothing but open requests: from one look to the next no more is stored."""
+        seen = []
+
+        def settled():
+            seen.append(len(self.look(archive).ids))
+            return len(seen) > 1 and seen[-1] == seen[-2]
+        wait_until(settled, what='a standstill', every=0.2)
 
 
 class SqliteStopping(Stopping, OnSqlite, E2E):

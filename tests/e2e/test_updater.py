@@ -104,7 +104,7 @@ class Restarts:
         upstream.change(quiet, quiet + 10, quiet=True)
         run, first = self.replayed(archive, upstream)
         self.assert_begins(first, time.time())
-        self.wait_anchor(archive, time.time() - 5)
+        self.wait_anchor(archive, upstream)
         # killed, and dead for two hours
         run.kill()
         anchor = int(time.time()) - 7200
@@ -113,10 +113,13 @@ class Restarts:
         upstream.change(low, low + 300, quiet=True)
         run, first = self.replayed(archive, upstream)
         self.assert_begins(first, anchor)
-        self.wait_anchor(archive, time.time() - 5)
+        self.wait_anchor(archive, upstream)
         run.kill()
 
-    def wait_anchor(self, archive, least):
+    def wait_anchor(self, archive, upstream):
+        """The next frame moves it, whether that is this one or the first of a new stream."""
+        least = time.time() - 1
+        upstream.stream('keep-alive')
         wait_until(lambda: (archive.rows('SELECT last_sse_event_at FROM updater_state')[0][0] or 0)
                    >= least * 1000, 10, 'a new anchor', every=0.1)
 

@@ -97,9 +97,11 @@ class Streams:
         began, n = time.monotonic(), 0
         while metric(run, 'realtime_reconnects_total') < 3:
             self.assertLess(time.monotonic() - began, 30)
+            done = metric(run, 'realtime_items_updated_total')
             upstream.change(1 + n, 4 + n)
-            n += 7
-            time.sleep(0.2)  # what happens within a second has to fit into updates.json
+            n = (n + 7) % 700
+            # One after the other: what happens in a gap has to fit into updates.json.
+            self.wait_metric(run, 'realtime_items_updated_total', done + 1)
         self.settle('a stream that drops every second', run, archive, upstream)
         self.stop_updater(run)
 

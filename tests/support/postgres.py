@@ -11,6 +11,9 @@
 Listens on a free TCP port and on a socket in its own directory. fsync is off: the data has to
 survive a crash of the server process (`crash()`), never one of the machine. The server refuses to
 run as root, so root starts it as the user `postgres`.
+
+TAIN_PG_SEED names a folder for the time of a whole test run: the first fresh cluster is left in it,
+and whoever wants one later gets a copy, which is made sooner.
 """
 
 import glob
@@ -53,6 +56,11 @@ def free_port():
     with socket.socket() as s:
         s.bind(('127.0.0.1', 0))
         return s.getsockname()[1]
+
+
+def copy(source, target):
+    """A folder with its owners and modes."""
+    subprocess.run(['cp', '-a', source, target], check=True)
 
 
 class Postgres:
@@ -144,6 +152,20 @@ class Postgres:
         self.dir = tempfile.mkdtemp(prefix='tainpg-', dir='/tmp')
         if os.getuid() == 0:
             shutil.chown(self.dir, 'postgres', 'postgres')
+        folder = os.environ.get('TAIN_PG_SEED')
+        seed = os.path.join(folder, os.path.basename(os.path.dirname(self.bin))) if folder else None
+        if seed and os.path.exists(seed):
+            copy(seed, self._data())
+            return
+        self._initdb()
+        if seed:
+            copy(self._data(), self.dir + '/seed')
+            try:
+                os.rename(self.dir + '/seed', seed)  # all of it at once
+            except OSError:
+                shutil.rmtree(self.dir + '/seed')  # another was first
+
+    def _initdb(self):
         subprocess.run(
             self._as_server() + [os.path.join(self.bin, 'initdb'), '-D', self._data(),
                                  '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C',

@@ -41,7 +41,7 @@ static const char *planned(struct desk *d) {
 static void assert_planned(struct desk *d, const char *purpose, int64_t lo, int64_t hi) {
     char wanted[100];
     snprintf(wanted, sizeof wanted, "%s|%lld|%lld|%lld", purpose, (long long)lo, (long long)hi,
-             (long long)(hi - lo + 1));
+             (long long)hi - lo + 1);
     assert_string_equal(planned(d), wanted);
 }
 

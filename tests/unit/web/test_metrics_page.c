@@ -109,8 +109,10 @@ static void check_name(const struct metric *m, bool ours) {
             fail_msg("%s: only small letters", m->name);
     if ((m->type == METRIC_COUNTER) != ends(m->name, "_total") || strstr(m->name, "_total_total"))
         fail_msg("%s: counters, and only they, end in _total", m->name);
-    if (!m->measure || !m->help || !ends(m->help, "."))
-        fail_msg("%s: no unit, or no sentence", m->name);
+    assert_non_null(m->measure);
+    assert_non_null(m->help);
+    if (!ends(m->help, "."))
+        fail_msg("%s: no sentence", m->name);
     bool seconds = ends(m->name, "_seconds") || ends(m->name, "_seconds_total");
     if (seconds != (strstr(m->measure, "seconds") != NULL))
         fail_msg("%s: the unit is not %s", m->name, m->measure);
