@@ -102,18 +102,20 @@ class Restarts:
         # the first start: there is no anchor
         quiet = upstream.maxitem - 20
         upstream.change(quiet, quiet + 10, quiet=True)
+        began = time.time()
         run, first = self.replayed(archive, upstream)
         self.assert_begins(first, time.time())
-        self.wait_anchor(archive, time.time() - 5)
+        self.wait_anchor(archive, began - 1)
         # killed, and dead for two hours
         run.kill()
         anchor = int(time.time()) - 7200
         archive.execute(f'UPDATE updater_state SET last_sse_event_at = {anchor * 1000}')
         low = id_at(anchor) - 100
         upstream.change(low, low + 300, quiet=True)
+        began = time.time()
         run, first = self.replayed(archive, upstream)
         self.assert_begins(first, anchor)
-        self.wait_anchor(archive, time.time() - 5)
+        self.wait_anchor(archive, began - 1)
         run.kill()
 
     def wait_anchor(self, archive, least):
