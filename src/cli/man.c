@@ -22,6 +22,14 @@ static void put_escaped(FILE *out, const char *text, size_t n) {
     }
 }
 
+/* How many bytes that makes. */
+static size_t escaped_length(const char *text, size_t n) {
+    size_t length = n;
+    for (size_t i = 0; i < n; i++)
+        length += text[i] == '"' ? 3 : text[i] == '-' || text[i] == '\\';
+    return length;
+}
+
 static void put_word(FILE *out, const char *text) {
     put_escaped(out, text, strlen(text));
 }
@@ -37,8 +45,8 @@ static bool ends_sentence(const char *word, size_t n) {
 static void put_prose(FILE *out, const char *text) {
     size_t column = 0;
     while (*text) {
-        size_t n = strcspn(text, " ");
-        bool begins = column == 0 || column + 1 + n > WIDTH;
+        size_t n = strcspn(text, " "), length = escaped_length(text, n);
+        bool begins = column == 0 || column + 1 + length > WIDTH;
         if (begins && column)
             fputc('\n', out);
         if (begins && strchr(".'", *text))
@@ -46,7 +54,7 @@ static void put_prose(FILE *out, const char *text) {
         if (!begins)
             fputc(' ', out);
         put_escaped(out, text, n);
-        column = begins ? n : column + 1 + n;
+        column = begins ? length : column + 1 + length;
         if (ends_sentence(text, n) && text[n]) {
             fputc('\n', out);
             column = 0;

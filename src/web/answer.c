@@ -37,7 +37,8 @@ static const char *status_words(int status) {
     }
 }
 
-static bool in_json(const struct request *r) {
+/* A path that is none is an answer of the API all the same, and a page wants to read it. */
+bool request_is_api(const struct request *r) {
     return r->route ? r->route->dialect == DIALECT_API
                     : r->call.path.p && path_is_api(r->call.path);
 }
@@ -49,7 +50,7 @@ void answer_error(struct request *r, int status, const char *text) {
     clear(c);
     c->status = status;
     c->cache = "no-store";
-    if (in_json(r)) {
+    if (request_is_api(r)) {
         c->type = "application/json; charset=utf-8";
         strbuf_adds(&c->body, "{\"message\":");
         strbuf_add_json(&c->body, str_of(*text ? text : status_words(status)));

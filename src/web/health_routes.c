@@ -19,7 +19,8 @@ static enum verdict metrics(struct call *c, struct err *e UNUSED) {
 
 static enum verdict vitals(struct call *c,
                            bool (*ask)(const struct vitals *v, bool json, struct strbuf *out)) {
-    bool json = str_eqc(call_param(c, "format"), "json");
+    struct str format = call_param(c, "format");
+    bool json = format.p ? str_eqc(format, "json") : call_accepts(c, "application/json");
     c->type = json ? "application/json" : plain;
     c->cache = "no-store";
     const struct vitals *v = web_options(c->web)->vitals;

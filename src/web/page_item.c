@@ -6,10 +6,11 @@
 
 #include <stdlib.h>
 
-#define THREAD_MAX 20000  /* comments of one page */
-#define EARLY 200         /* a thread with more is sent while it is being made */
-#define PART (64 * 1024)  /* and in pieces of this size */
-#define REVISIONS_MAX 100 /* earlier versions on one page */
+#define THREAD_MAX 20000 /* comments of one page */
+#define EARLY 200        /* a thread with more is sent while it is being made */
+#define PART (64 * 1024) /* and in pieces of this size */
+#define FIRST_FETCH_MS INT64_C(1000000000000) /* of the year 2001: no fetch is older */
+#define REVISIONS_MAX 100                     /* earlier versions on one page */
 
 /* Around an item: what its page needs to know besides. */
 struct around {
@@ -47,6 +48,16 @@ static enum verdict read_around(struct call *c, int64_t id, struct around *ret, 
 /* The item itself -----------------------------------------------------------------------------
  */
 
+/* A dump without stamps is older than anything that was fetched. */
+static void seen(struct strbuf *b, const char *words, int64_t at_ms, int64_t now) {
+    if (at_ms < FIRST_FETCH_MS) {
+        strbuf_adds(b, "from a dump");
+        return;
+    }
+    strbuf_adds(b, words);
+    page_time(b, at_ms / 1000, now);
+}
+
 static void more_links(struct strbuf *b, const struct around *x) {
     const struct item *i = &x->it.item;
     strbuf_adds(b, "<p class=\"links\">");
@@ -64,7 +75,9 @@ static void more_links(struct strbuf *b, const struct around *x) {
     page_int(b, i->id);
     strbuf_adds(b, "\" rel=\"noopener noreferrer\">on Hacker News</a> <a href=\"/v0/item/");
     page_int(b, i->id);
-    strbuf_adds(b, ".json?print=pretty\">as JSON</a></p>");
+    strbuf_adds(b, ".json?print=pretty\">as JSON</a> <span>");
+    seen(b, "last looked at ", x->it.last_fetched_at, x->now);
+    strbuf_adds(b, "</span></p>");
 }
 
 static void poll_options(struct strbuf *b, const struct read_items *options) {
@@ -267,8 +280,7 @@ static void versions(struct strbuf *b, const struct read_item *it, const struct 
     version(b, &it->item, strbuf_str(&h));
     for (size_t i = 0; i < n; i++) {
         strbuf_clear(&h);
-        strbuf_adds(&h, "Seen ");
-        page_time(&h, r[i].fetched_at / 1000, now);
+        seen(&h, "seen ", r[i].fetched_at, now);
         strbuf_adds(&h, ", replaced ");
         page_time(&h, r[i].replaced_at / 1000, now);
         version(b, &r[i].item, strbuf_str(&h));

@@ -96,7 +96,7 @@ static void header(const struct page_thread *t, struct strbuf *b, const struct t
 
 static void content(struct strbuf *b, const struct read_item *it) {
     if (!it->stored) {
-        strbuf_adds(b, "<p class=\"absent\">Not in the archive yet. <a href=\"" PAGE_HN_ITEM);
+        strbuf_adds(b, "<p class=\"absent\"><a href=\"" PAGE_HN_ITEM);
         page_int(b, it->item.id);
         strbuf_adds(b, "\" rel=\"nofollow noopener noreferrer\">See it on Hacker News</a></p>");
     } else if (it->item.text.p) {

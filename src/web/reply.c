@@ -30,10 +30,15 @@ static void add_headers(struct request *r, struct MHD_Response *m) {
         add(m, MHD_HTTP_HEADER_LOCATION, c->location.p);
     if (c->unknown)
         add(m, "X-Tain-Known", "no");
-    if (r->route && r->route->dialect == DIALECT_API)
+    if (request_is_api(r))
         add(m, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, "*");
     else
         add_page_headers(m);
+    if (c->status == MHD_HTTP_NO_CONTENT && r->preflight) {
+        add(m, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD");
+        add(m, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_HEADERS, "*");
+        add(m, MHD_HTTP_HEADER_ACCESS_CONTROL_MAX_AGE, "86400");
+    }
     add(m, "X-Content-Type-Options", "nosniff");
     if (c->status == MHD_HTTP_SERVICE_UNAVAILABLE)
         add(m, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER);

@@ -141,6 +141,22 @@ static const char *header(struct request *r, const char *name) {
     return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
 }
 
+/* A page of another origin may ask without one, unless it sets headers of its own. */
+static bool is_preflight(struct request *r, const char *method) {
+    return strcmp(method, "OPTIONS") == 0 &&
+           header(r, MHD_HTTP_HEADER_ACCESS_CONTROL_REQUEST_METHOD) &&
+           !header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
+}
+
+static enum MHD_Result answer_preflight(struct request *r) {
+    if (r->route->dialect != DIALECT_API)
+        return refuse(r, MHD_HTTP_METHOD_NOT_ALLOWED, "Nothing can be written here.");
+    r->call.status = MHD_HTTP_NO_CONTENT;
+    r->call.type = NULL;
+    reply_whole(r);
+    return queue_response(r);
+}
+
 /* What can be said as soon as the headers are there: an answer now closes the connection, so that
  * nobody has to read what a client would send. */
 static enum MHD_Result look_at_headers(struct request *r, const char *method) {
@@ -148,7 +164,8 @@ static enum MHD_Result look_at_headers(struct request *r, const char *method) {
     r->head = strcmp(method, "HEAD") == 0;
     r->call.head = r->head;
     visitor_heard(r->connection);
-    if (!r->head && strcmp(method, "GET") != 0)
+    r->preflight = is_preflight(r, method);
+    if (!r->head && !r->preflight && strcmp(method, "GET") != 0)
         return refuse(r, MHD_HTTP_METHOD_NOT_ALLOWED, "Nothing can be written here.");
     const char *length = header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
     if ((length && strcmp(length, "0") != 0) || header(r, MHD_HTTP_HEADER_TRANSFER_ENCODING))
@@ -190,6 +207,8 @@ static enum MHD_Result run(struct request *r) {
                       "--public-host.");
     if (!r->route)
         return refuse(r, MHD_HTTP_NOT_FOUND, "");
+    if (r->preflight)
+        return answer_preflight(r);
     r->streams = r->route->stream && call_accepts(&r->call, "text/event-stream");
     if (r->streams) {
         answer(r, &l->desk);

@@ -56,6 +56,7 @@ struct request {
     size_t uri_n;
     bool too_long, head, accepts_gzip;
     bool streams;        /* it is answered by its route's `stream` */
+    bool preflight;      /* a browser asks whether a page of elsewhere may ask */
     struct str path_raw; /* in uri; for the log */
 
     struct MHD_Response *response;
@@ -155,6 +156,7 @@ void pool_stop(struct pool *p); /* what still waits is answered with 503; NULL i
 /* routes.c */
 const struct route *route_find(const struct web *w, struct str path, struct str *ret_rest,
                                int *ret_area);
-bool path_is_api(struct str path); /* where nothing fits: how the error looks */
+bool request_is_api(const struct request *r); /* how its errors look, and who may read them */
+bool path_is_api(struct str path);            /* where nothing fits: how the error looks */
 
 #endif

@@ -327,6 +327,31 @@ static void a_passing_trouble_is_tried_again(void **state) {
     free(a.head);
 }
 
+static void a_page_of_elsewhere_may_ask_an_api(void **state) {
+    struct place *p = *state;
+    start(p, (struct web_options){0});
+    const char *asks = "Origin: https://example.com\r\nAccess-Control-Request-Method: GET\r\n"
+                       "Access-Control-Request-Headers: x-mine\r\n";
+    struct answer_text a = client_ask(p->port, "OPTIONS", "/api/number", asks);
+    assert_int_equal(a.status, 204);
+    assert_int_equal(a.n, 0);
+    assert_non_null(strstr(a.head, "Access-Control-Allow-Origin: *\r\n"));
+    assert_non_null(strstr(a.head, "Access-Control-Allow-Methods: GET, HEAD\r\n"));
+    assert_non_null(strstr(a.head, "Access-Control-Allow-Headers: *\r\n"));
+    free(a.head);
+    a = client_ask(p->port, "OPTIONS", "/echo", asks); /* a page of ours */
+    assert_int_equal(a.status, 405);
+    assert_null(strstr(a.head, "Access-Control-"));
+    free(a.head);
+    a = client_get(p->port, "/api/nothing");
+    assert_int_equal(a.status, 404);
+    assert_non_null(strstr(a.head, "Access-Control-Allow-Origin: *\r\n"));
+    free(a.head);
+    a = client_ask(p->port, "OPTIONS", "/api/number", "");
+    assert_int_equal(a.status, 405);
+    free(a.head);
+}
+
 static void only_get_and_head(void **state) {
     struct place *p = *state;
     start(p, (struct web_options){0});
@@ -689,6 +714,7 @@ int main(void) {
         TEST(numbers_are_checked),
         TEST(verdicts_become_statuses),
         TEST(a_passing_trouble_is_tried_again),
+        TEST(a_page_of_elsewhere_may_ask_an_api),
         TEST(only_get_and_head),
         TEST(a_foreign_name_is_refused),
         TEST(answers_have_safe_headers),
