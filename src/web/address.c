@@ -122,7 +122,7 @@ bool host_allowed(const struct host_rule *rule, struct str host) {
     bool v6;
     if (!host.p || !bare_host(host, name, &v6))
         return false;
-    if (strcasecmp(name, "localhost") == 0 || is_loopback_text(name, v6))
+    if ((!v6 && strcasecmp(name, "localhost") == 0) || is_loopback_text(name, v6))
         return true;
     for (size_t i = 0; i < rule->n; i++)
         if (strcasecmp(rule->names[i], name) == 0)

@@ -16,6 +16,7 @@ struct pipe *pipe_new(size_t max, bool gzip) {
     pthread_mutex_init(&p->lock, NULL);
     strbuf_init(&p->kept, max);
     p->gzip = gzip;
+    p->patience_ms = PIPE_PATIENCE_MS;
     return p;
 }
 
@@ -52,8 +53,8 @@ bool pipe_put(struct pipe *p, struct str bytes) {
 void pipe_pause(struct pipe *p) {
     pthread_mutex_lock(&p->lock);
     while (p->end == PIPE_OPEN && p->kept.n - p->head > PIPE_AHEAD &&
-           p->waited_ms < PIPE_PATIENCE_MS) {
-        int64_t begun = clock_mono(&clock_machine), until = begun + PIPE_PATIENCE_MS - p->waited_ms;
+           p->waited_ms < p->patience_ms) {
+        int64_t begun = clock_mono(&clock_machine), until = begun + p->patience_ms - p->waited_ms;
         struct timespec at = {until / 1000, until % 1000 * 1000000};
         pthread_cond_timedwait(&p->taken, &p->lock, &at);
         p->waited_ms += clock_mono(&clock_machine) - begun;

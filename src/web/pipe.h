@@ -18,7 +18,7 @@ struct pipe {
     pthread_cond_t taken;
     struct strbuf kept;
     size_t head; /* of kept: sent up to here */
-    int64_t waited_ms;
+    int64_t waited_ms, patience_ms;
     enum pipe_end end;
     bool gzip;
     int64_t bytes; /* sent in all */

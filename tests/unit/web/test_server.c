@@ -690,6 +690,30 @@ static void who_says_nothing_is_closed(void **state) {
     close(fd);
 }
 
+/* A byte now and then keeps a connection from being silent; not for ever. */
+static void who_never_comes_to_the_point_is_closed(void **state) {
+    struct place *p = *state;
+    struct clock clock;
+    clock_manual_init(&clock, 1000, 0);
+    start(p, (struct web_options){.clock = &clock});
+    int slow = client_dial(p->port), good = client_dial(p->port);
+    client_send(slow, "GET /number HTTP/1.1\r\nHost: local");
+    client_send(good, "GET /number HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    free(client_until(good, "\r\n\r\n7"));
+    clock_advance(&clock, 59000);
+    client_send(slow, "h");
+    client_send(good, "GET /number HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    free(client_until(good, "\r\n\r\n7"));
+    clock_advance(&clock, 2000);
+    char byte;
+    assert_int_equal(recv(slow, &byte, 1, 0), 0);
+    client_send(good, "GET /number HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    free(client_until(good, "\r\n\r\n7"));
+    close(slow);
+    close(good);
+    stop(p);
+}
+
 static void an_address_that_cannot_be_had(void **state) {
     struct place *p = *state;
     start(p, (struct web_options){0});
@@ -731,6 +755,7 @@ int main(void) {
         TEST(hundreds_at_once_are_all_answered),
         TEST(more_connections_wait_for_their_turn),
         TEST(who_says_nothing_is_closed),
+        TEST(who_never_comes_to_the_point_is_closed),
         TEST(an_address_that_cannot_be_had),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
