@@ -275,8 +275,8 @@ static void versions(struct strbuf *b, const struct read_item *it, const struct 
                      size_t n, int64_t now) {
     CLEANUP(strbuf_release) struct strbuf h;
     strbuf_init(&h, 1024);
-    strbuf_adds(&h, "Now, since ");
-    page_time(&h, it->last_changed_at / 1000, now);
+    strbuf_adds(&h, "Now, ");
+    seen(&h, "since ", it->last_changed_at, now);
     version(b, &it->item, strbuf_str(&h));
     for (size_t i = 0; i < n; i++) {
         strbuf_clear(&h);
