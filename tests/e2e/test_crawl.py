@@ -183,6 +183,20 @@ class Pages:
         page = self.page('/discussions?url=' + urllib.parse.quote(address, safe=''))
         self.assertIn('address 9', page.text)
 
+    def test_a_profile(self):
+        page = self.page('/user?id=someone')
+        self.assertIn('karma 1,234', page.text)
+        self.assertIn(hostile.VECTORS[0], page.text)
+        mine = {i['id'] for i in self.site.hostile if i['by'] == 'someone'}
+        shown, path = set(), '/user?id=someone'
+        while path:  # from page to page
+            page = self.page(path)
+            shown |= {int(link[9:]) for link in page.links if re.fullmatch(r'/item\?id=\d+', link)}
+            path = next((link for link in page.links
+                         if link.startswith('/user?id=someone&p=')), None)
+        self.assertLessEqual(mine, shown)
+        self.assertIn('gone upstream', self.page('/user?id=nobody').text)
+
     def test_earlier_versions(self):
         for item, text in self.site.changed.items():
             page = self.page(f'/item/revisions?id={item}')

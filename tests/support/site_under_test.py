@@ -65,6 +65,9 @@ class Site:
         self._import('hostile', self.hostile)
         if with_long:
             self._import('long', long_thread() + code_story())
+        self._profile('someone', '<p>'.join(hostile.VECTORS), [i['id'] for i in self.hostile
+                                                               if i['by'] == 'someone'])
+        self._profile('nobody', 'about nothing', [], gone='TRUE')
         self.port = free_port()
         self.base = f'http://127.0.0.1:{self.port}'
         self.server = Run(['serve', '--db', self.uri, '--listen', f'127.0.0.1:{self.port}'],
@@ -72,6 +75,16 @@ class Site:
         wait_until(self._answers, 30, 'an answer of the server')
         wait_until(lambda: not self.archive.rows('SELECT 1 FROM index_work LIMIT 1'), 120,
                    'an index of everything', every=0.1)
+
+    def _profile(self, name, about, submitted, gone='FALSE'):
+        """As the updater would have stored it."""
+        ids = ','.join(map(str, sorted(submitted, reverse=True)))
+        about = about.replace('\0', '\ufffd').replace("'", "''")
+        array = f"'[{ids}]'" if isinstance(self.archive, Sqlite) else f"'{{{ids}}}'"
+        self.archive.execute(
+            'INSERT INTO users (id, created, karma, about, submitted, gone, content_hash, '
+            'first_seen_at, last_fetched_at, last_changed_at) VALUES '
+            f"('{name}', {hostile.TIME}, 1234, '{about}', {array}, {gone}, 1, 1, 1, 1)")
 
     def _catchup(self, *arguments):
         self._run('catchup', '--db', self.uri, '--upstream', self.demo.url, *QUICK, *arguments)
