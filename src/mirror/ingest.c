@@ -83,6 +83,8 @@ static bool is_probe(const struct fetch *f) {
 }
 
 void ingest_fly(struct ingest *g, struct fetch *f) {
+    if (!g->first_maxitem)
+        g->first_maxitem = atomic_load_explicit(g->o.maxitem, memory_order_relaxed);
     if (f->id && !is_probe(f))
         idset_add(&g->flying_ids, f->id);
     f->prev = g->newest;

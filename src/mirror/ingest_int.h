@@ -71,8 +71,9 @@ struct ingest {
 
     struct concurrency window;
     struct health health;
-    int64_t last_ok_id;   /* the canary of a probe */
-    int64_t last_ok_mono; /* when anything was last answered well */
+    int64_t last_ok_id;    /* the canary of a probe */
+    int64_t first_maxitem; /* as it was when this began: what is above is news, not history */
+    int64_t last_ok_mono;  /* when anything was last answered well */
     bool probing;
     int64_t not_before_mono;            /* Retry-After */
     int64_t patience_id, patience_mono; /* who asked for a pause last, and when */

@@ -146,7 +146,9 @@ static void take_ack(struct ingest *g, struct job *j) {
     if (j->verdict == V_OK) {
         count(g, r, &j->stats);
         if (g->o.ids && r->purpose == PURPOSE_GAP)
-            refresh_above(g->o.ids, j->batch);
+            refresh_above(g->o.ids, j->batch, 0);
+        else if (g->o.ids && r->purpose == PURPOSE_MIRROR && g->first_maxitem)
+            refresh_above(g->o.ids, j->batch, g->first_maxitem); /* it was before the stream */
     } else if (!r->lost) {
         r->lost = true; /* nothing more may be written for it: the cursor would pass a hole */
         ingest_forget_run(g, r);

@@ -90,7 +90,7 @@ static void finish(struct realtime *w, struct load *l) {
     const struct apply_stats *s = &l->job.stats;
     metric_add(&m_live_updated, 0, s->inserted + s->changed + s->unchanged);
     metric_add(&m_live_changed, 0, s->inserted + s->changed);
-    refresh_above(w->o.ids, l->batch);
+    refresh_above(w->o.ids, l->batch, 0);
     for (size_t i = 0; i < l->n; i++) {
         const struct entry *x = &l->entries[i];
         metric_add(&m_live_outcomes, (int)x->outcome, 1);

@@ -5,8 +5,9 @@
 #include "base/keyqueue.h"
 #include "store/batch.h"
 
-/* Puts what stands above the comments that this batch brought into the queue. The batch was written
- * just now. What finds no room is counted, and left to the stream or the next rescan. */
-void refresh_above(struct keyqueue *ids, const struct batch *b);
+/* Puts what stands above the comments that this batch brought into the queue, where their ids are
+ * larger than `above`. The batch was written just now. What finds no room is counted, and left to
+ * the stream or the next rescan. */
+void refresh_above(struct keyqueue *ids, const struct batch *b, int64_t above);
 
 #endif

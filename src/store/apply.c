@@ -197,7 +197,7 @@ enum verdict store_apply(struct store *s, struct batch *b, struct apply_stats *r
     };
     struct apply a = {.s = s, .b = b, .stats = ret, .e = e};
     enum verdict v = apply_in_transaction(&a, steps, ARRAY_LEN(steps));
-    if (v == V_OK && b->purpose == PURPOSE_GAP)
+    if (v == V_OK && (b->purpose == PURPOSE_GAP || b->purpose == PURPOSE_MIRROR))
         apply_tell_items(&a);
     return v;
 }

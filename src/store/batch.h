@@ -9,7 +9,7 @@
 struct batch_item {
     struct item item;
     int64_t fetched_at; /* database milliseconds at which its fetch started */
-    /* filled when it was written for the live stream, or for a gap in it */
+    /* filled when it was written for the live stream, for a gap in it, or for the mirror */
     bool ret_inserted;
     int64_t ret_story; /* DB_NULL while unknown */
 };
