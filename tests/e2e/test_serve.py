@@ -83,7 +83,8 @@ class Answers:
             self.assertIn(answer.status, (400, 421), host)
         self.assert_message(server.get('/v0/maxitem.json', {'Host': 'evil.example'}), 421,
                             '--public-host')
-        self.assertEqual(server.get('/healthz', {'Host': 'pod.cluster'}).status, 200)
+        for path, status in (('/healthz', 200), ('/readyz', 200), ('/metrics', 421)):
+            self.assertEqual(server.get(path, {'Host': 'pod.cluster'}).status, status, path)
 
     def test_what_was_asked_is_counted(self):
         server = Server(self, self.filled(50))
