@@ -11,6 +11,8 @@
  * counted. */
 #define STORY_CANDIDATES 12000
 #define COUNT_TO 3000
+#define PHRASE_COMMENTS 1000
+#define PAGE_COMMENTS 200
 #define LIMIT_MAX 1000
 
 void search_query_init(struct search_query *q) {
@@ -55,10 +57,10 @@ struct walk {
     struct search *s;
     struct candidates c;
     size_t need[N_INDEXES], got[N_INDEXES];
-    /* by date: what was counted is kept only where it is on the page */
+    /* by date: what was seen is kept only where it is on the page */
     int64_t counted, count_to;
     size_t kept;
-    bool cut; /* there may be more */
+    bool cut[N_INDEXES]; /* there may be more */
 };
 
 static bool wants(const struct walk *w, int index) {
@@ -82,7 +84,7 @@ static enum verdict scan_window(struct walk *w, int index, int64_t lo, int64_t h
         if (!more || hi < lo)
             return V_OK;
         if (!wants(w, index)) {
-            w->cut = true;
+            w->cut[index] = true;
             return V_OK;
         }
     }
@@ -95,7 +97,7 @@ static void count_window(struct walk *w, size_t from) {
     qsort(w->c.c + from, n, sizeof *w->c.c, by_date);
     if ((int64_t)n > w->count_to - w->counted) {
         n = (size_t)(w->count_to - w->counted);
-        w->cut = true;
+        w->cut[IN_STORIES] = w->cut[IN_COMMENTS] = true;
     }
     for (size_t i = 0; i < n; i++, w->counted++)
         if (w->counted >= q->offset && w->kept < q->limit)
@@ -107,45 +109,51 @@ static void count_window(struct walk *w, size_t from) {
     }
 }
 
-static bool is_done(const struct walk *w) {
-    return !wants(w, IN_STORIES) && !wants(w, IN_COMMENTS);
+/* How wide the next window may be: a database may look at all that matches in it, so that should
+ * not be much more than is missing. */
+static int next_bits(size_t found, int64_t span, size_t missing) {
+    static const int widths[] = {RANGE_BITS_WIDE, RANGE_BITS_FINE};
+    for (size_t i = 0; i < ARRAY_LEN(widths); i++)
+        if ((double)found * (double)(INT64_C(1) << widths[i]) <=
+            4.0 * (double)missing * (double)span)
+            return widths[i];
+    return RANGE_BITS_LEAST;
 }
 
-/* Few hits in a small window: the next ones may be wide. */
-static int next_bits(const struct walk *w, size_t found) {
-    size_t missing = 0;
-    for (int i = 0; i < N_INDEXES; i++)
-        if (wants(w, i))
-            missing += w->need[i] - w->got[i];
-    return found * 16 < missing ? RANGE_BITS_WIDE : RANGE_BITS_FINE;
-}
-
-static enum verdict walk_windows(struct walk *w) {
+/* Walks the indexes from..to together, so that what comes is in order of time by windows. */
+static enum verdict walk_windows(struct walk *w, int from, int to) {
     struct search *s = w->s;
-    bool dated = s->q->order == SEARCH_BY_DATE;
-    int bits = RANGE_BITS_FINE;
-    if (!s->expr[IN_STORIES].use && !s->expr[IN_COMMENTS].use)
-        return V_OK; /* nothing can match */
+    int bits = RANGE_BITS_LEAST;
     for (int64_t hi = s->hi; hi >= s->lo;) {
-        if (is_done(w) || clock_mono(s->s->clock) > s->deadline) {
-            w->cut = true;
-            return V_OK;
-        }
+        size_t before = w->c.n, missing = 0;
         int64_t lo = (int64_t)((uint64_t)hi >> bits << bits);
-        size_t before = w->c.n;
         lo = lo < s->lo ? s->lo : lo;
-        for (int i = 0; i < N_INDEXES; i++) {
+        bool late = clock_mono(s->s->clock) > s->deadline;
+        for (int i = from; i <= to; i++) {
+            w->cut[i] |= s->expr[i].use && (late || !wants(w, i));
+            missing += wants(w, i) ? w->need[i] - w->got[i] : 0;
+        }
+        if (late || missing == 0)
+            return V_OK;
+        for (int i = from; i <= to; i++) {
             enum verdict v = wants(w, i) ? scan_window(w, i, lo, hi, bits) : V_OK;
             if (v != V_OK)
                 return v;
         }
-        size_t found = w->c.n - before;
-        if (dated)
+        bits = next_bits(w->c.n - before, hi - lo + 1, missing);
+        if (s->q->order == SEARCH_BY_DATE)
             count_window(w, before);
-        bits = next_bits(w, found);
         hi = lo - 1;
     }
     return V_OK;
+}
+
+/* By relevance each index goes its own way: stories are few, and many of them are wanted. */
+static enum verdict walk(struct walk *w) {
+    if (w->s->q->order == SEARCH_BY_DATE)
+        return walk_windows(w, IN_STORIES, IN_COMMENTS);
+    enum verdict v = walk_windows(w, IN_STORIES, IN_STORIES);
+    return v == V_OK ? walk_windows(w, IN_COMMENTS, IN_COMMENTS) : v;
 }
 
 /* No words, and the tags name ids: there is nothing to ask an index for. */
@@ -177,6 +185,46 @@ static enum verdict rank_candidates(struct search *s, struct candidates *c, size
     return V_OK;
 }
 
+/* The total ------------------------------------------------------------------------------------ */
+
+/* Does the index alone say what is a hit? Then it can also count alone. */
+static bool is_countable(const struct search *s) {
+    const struct search_query *q = s->q;
+    for (size_t i = 0; i < q->n_groups; i++)
+        if (!s->group_is_exact[i])
+            return false;
+    return !s->by_ids && q->time_lo == I64_NONE && q->time_hi == I64_NONE &&
+           q->points_lo == I64_NONE && q->points_hi == I64_NONE && q->comments_lo == I64_NONE &&
+           q->comments_hi == I64_NONE;
+}
+
+/* What the walk left out is counted as far as that is cheap. */
+static enum verdict count_rest(struct walk *w, struct search_answer *ret) {
+    int64_t total = 0;
+    ret->exact = true;
+    for (int i = 0; i < N_INDEXES; i++) {
+        if (!w->s->expr[i].use)
+            continue;
+        bool dated = w->s->q->order == SEARCH_BY_DATE;
+        int64_t n = (int64_t)w->got[i];
+        bool more = w->cut[i];
+        if (more || dated) {
+            enum verdict v = search_count(w->s, i, COUNT_TO, &n, &more);
+            if (v != V_OK)
+                return v;
+        }
+        total += n > (int64_t)w->got[i] ? n : (int64_t)w->got[i];
+        ret->exact &= !more;
+    }
+    ret->total = total > ret->total ? total : ret->total;
+    return V_OK;
+}
+
+static enum verdict find_total(struct walk *w, struct search_answer *ret) {
+    ret->exact = !w->cut[IN_STORIES] && !w->cut[IN_COMMENTS];
+    return ret->exact || !is_countable(w->s) ? V_OK : count_rest(w, ret);
+}
+
 static enum verdict answer_by_date(struct walk *w, struct search_answer *ret) {
     ret->total = w->counted;
     return search_read_hits(w->s, w->c.c, w->kept, ret);
@@ -197,20 +245,25 @@ static size_t at_least(int64_t n, size_t least, size_t most) {
     return n <= (int64_t)least ? least : n >= (int64_t)most ? most : (size_t)n;
 }
 
+/* Comments have no points: beyond the page they matter only where the words stand in a row. */
+static size_t comments_wanted(const struct search *s, int64_t page_end) {
+    bool both = s->expr[IN_STORIES].use;
+    size_t least = !is_countable(s)                ? COUNT_TO
+                   : s->expr[IN_COMMENTS].phrase.p ? PHRASE_COMMENTS
+                                                   : PAGE_COMMENTS;
+    return at_least(page_end, least, SEARCH_CANDIDATES - (both ? STORY_CANDIDATES : 0));
+}
+
 static void plan_needs(struct walk *w) {
     const struct search_query *q = w->s->q;
     int64_t page_end = q->offset + (int64_t)q->limit;
     if (q->order == SEARCH_BY_DATE) {
-        int64_t least = q->count_to ? q->count_to : COUNT_TO;
-        w->count_to = page_end > least ? page_end : least;
+        w->count_to = page_end > COUNT_TO || is_countable(w->s) ? page_end : COUNT_TO;
         w->need[IN_STORIES] = w->need[IN_COMMENTS] = (size_t)w->count_to;
         return;
     }
-    bool both = w->s->expr[IN_STORIES].use && w->s->expr[IN_COMMENTS].use;
-    size_t stories = both ? STORY_CANDIDATES : SEARCH_CANDIDATES;
-    w->need[IN_STORIES] = stories;
-    w->need[IN_COMMENTS] =
-        at_least(page_end, COUNT_TO, both ? SEARCH_CANDIDATES - stories : SEARCH_CANDIDATES);
+    w->need[IN_STORIES] = w->s->expr[IN_COMMENTS].use ? STORY_CANDIDATES : SEARCH_CANDIDATES;
+    w->need[IN_COMMENTS] = comments_wanted(w->s, page_end);
 }
 
 static enum verdict search_in_transaction(struct search *s, struct search_answer *ret) {
@@ -220,10 +273,11 @@ static enum verdict search_in_transaction(struct search *s, struct search_answer
         return v;
     search_make_exprs(s);
     plan_needs(&w);
-    v = s->by_ids && s->terms.n == 0 ? walk_ids(&w) : walk_windows(&w);
+    v = s->by_ids && s->terms.n == 0 ? walk_ids(&w) : walk(&w);
     if (v == V_OK)
         v = s->q->order == SEARCH_BY_DATE ? answer_by_date(&w, ret) : answer_by_rank(&w, ret);
-    ret->exact = !w.cut;
+    if (v == V_OK)
+        v = find_total(&w, ret);
     free(w.c.c);
     return v;
 }

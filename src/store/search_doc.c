@@ -117,7 +117,7 @@ static struct str vector_of(struct arena *a, struct strbuf *b, const struct item
                             struct str text) {
     strbuf_clear(b);
     add_tags(it, kind, "'", "' ", b);
-    static const int bits[] = {RANGE_BITS_FINE, RANGE_BITS_WIDE};
+    static const int bits[] = {RANGE_BITS_LEAST, RANGE_BITS_FINE, RANGE_BITS_WIDE};
     for (size_t i = 0; i < ARRAY_LEN(bits); i++) {
         strbuf_addc(b, '\'');
         search_range_lexeme(it->id, bits[i], b);

@@ -11,6 +11,7 @@
 
 /* PostgreSQL cannot walk an index of words backwards: each document names the ranges of ids that
  * it is in, and a search asks range by range. */
+#define RANGE_BITS_LEAST 12
 #define RANGE_BITS_FINE 16
 #define RANGE_BITS_WIDE 20
 

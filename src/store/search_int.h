@@ -74,6 +74,9 @@ bool search_passes(const struct search *s, const struct item *it, int64_t story_
  * *ret_more: there may be more below the last one. */
 MUST_CHECK enum verdict search_scan(struct search *s, int index, int64_t lo, int64_t hi, int bits,
                                     size_t max, struct candidates *c, bool *ret_more);
+/* How many the index believes in, `enough` or so at most; *ret_more: there are more. */
+MUST_CHECK enum verdict search_count(struct search *s, int index, int64_t enough, int64_t *ret,
+                                     bool *ret_more);
 struct candidate *search_add(struct candidates *c, int64_t id, int index);
 
 /* search_hits.c */

@@ -68,14 +68,18 @@ static enum verdict scan_fts(struct search *s, int index, int64_t lo, int64_t hi
     return v == V_OK ? mark(s, index, x->phrase, RANK_PHRASE, c, from) : v;
 }
 
+static void match_in_range(const struct search_expr *x, int64_t id, int bits, struct strbuf *b) {
+    strbuf_init(b, x->match.n + 64);
+    strbuf_addf(b, "(%.*s) & '", STR_FMT(x->match));
+    search_range_lexeme(id, bits, b);
+    strbuf_addc(b, '\'');
+}
+
 static enum verdict scan_gin(struct search *s, int index, int64_t lo, int64_t hi, int bits,
                              size_t max, struct candidates *c) {
     const struct search_expr *x = &s->expr[index];
     CLEANUP(strbuf_release) struct strbuf b;
-    strbuf_init(&b, x->match.n + 64);
-    strbuf_addf(&b, "(%.*s) & '", STR_FMT(x->match));
-    search_range_lexeme(hi, bits, &b);
-    strbuf_addc(&b, '\'');
+    match_in_range(x, hi, bits, &b);
     struct scan sc = {.c = c, .index = index, .rank = RANK_TITLE | RANK_PHRASE};
     return db_run(s->s->db, statement_of(index),
                   DB_VALS(DBT(strbuf_str(&b)), DBI(lo), DBI(hi), DBI((int64_t)max), DBT(x->title),
@@ -90,4 +94,50 @@ enum verdict search_scan(struct search *s, int index, int64_t lo, int64_t hi, in
                                            : scan_fts(s, index, lo, hi, max, c);
     *ret_more = c->n - before == max;
     return v;
+}
+
+static int counter_of(int index) {
+    return index == IN_STORIES ? SQL_SEARCH_COUNT_STORIES : SQL_SEARCH_COUNT_COMMENTS;
+}
+
+static enum verdict count_fts(struct search *s, int index, int64_t enough, int64_t *ret,
+                              bool *ret_more) {
+    enum verdict v = db_run_int(
+        s->s->db, counter_of(index),
+        DB_VALS(DBT(s->expr[index].match), DBI(s->lo), DBI(s->hi), DBI(enough)), ret, s->e);
+    *ret_more = *ret == enough;
+    return v;
+}
+
+static enum verdict count_range(struct search *s, int index, int64_t id, int bits, int64_t *ret) {
+    CLEANUP(strbuf_release) struct strbuf b;
+    match_in_range(&s->expr[index], id, bits, &b);
+    return db_run_int(s->s->db, counter_of(index), DB_VALS(DBT(strbuf_str(&b))), ret, s->e);
+}
+
+/* Range by range; of a wide one, what was counted in its fine ones is taken off. */
+static enum verdict count_gin(struct search *s, int index, int64_t enough, int64_t *ret,
+                              bool *ret_more) {
+    int bits = RANGE_BITS_FINE;
+    int64_t in_wide = 0, n = 0, hi = s->hi;
+    *ret = 0;
+    while (hi >= s->lo && *ret < enough && clock_mono(s->s->clock) <= s->deadline) {
+        enum verdict v = count_range(s, index, hi, bits, &n);
+        if (v != V_OK)
+            return v;
+        int64_t lo = (int64_t)((uint64_t)hi >> bits << bits);
+        bool wide = bits == RANGE_BITS_WIDE;
+        *ret += wide ? n - in_wide : n;
+        in_wide = wide || lo >> RANGE_BITS_WIDE << RANGE_BITS_WIDE == lo ? 0 : in_wide + n;
+        bits = n * 16 < enough ? RANGE_BITS_WIDE : RANGE_BITS_FINE;
+        hi = lo - 1;
+    }
+    *ret_more = hi >= s->lo;
+    return V_OK;
+}
+
+enum verdict search_count(struct search *s, int index, int64_t enough, int64_t *ret,
+                          bool *ret_more) {
+    return store_is_shared(s->s) ? count_gin(s, index, enough, ret, ret_more)
+                                 : count_fts(s, index, enough, ret, ret_more);
 }

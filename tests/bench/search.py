@@ -88,15 +88,18 @@ def percentile(values, share):
 
 def report(bench, db, lines):
     for order in ('relevance', 'date'):
-        took = [float(line[0]) for line in lines if line[2] == order]
+        took = [float(line[0]) for line in lines if line[3] == order]
+        cpu = [float(line[1]) for line in lines if line[3] == order]
         for name, share in (('p50', 0.50), ('p99', 0.99)):
             figure = percentile(took, share)
             bench.row(f'{db.name}: search by {order}, {name}', f'{figure:.1f} ms',
                       f'<= {GOALS[name]:.0f} ms', figure <= GOALS[name])
         bench.row(f'{db.name}: search by {order}, mean and most',
                   f'{statistics.mean(took):.1f}, {max(took):.1f} ms')
+        bench.row(f'{db.name}: search by {order}, CPU of the client, p50 and p99',
+                  f'{percentile(cpu, 0.50):.1f}, {percentile(cpu, 0.99):.1f} ms')
     worst = sorted(lines, key=lambda line: -float(line[0]))[:8]
-    print('  slowest: ' + ', '.join(f'{line[3]} by {line[2]} {float(line[0]):.0f} ms'
+    print('  slowest: ' + ', '.join(f'{line[4]} by {line[3]} {float(line[0]):.0f} ms'
                                     for line in worst), flush=True)
 
 

@@ -45,6 +45,14 @@ WHERE search_stories MATCH $1 AND rowid BETWEEN $2 AND $3 ORDER BY rowid DESC LI
 SELECT rowid FROM search_comments
 WHERE search_comments MATCH $1 AND rowid BETWEEN $2 AND $3 ORDER BY rowid DESC LIMIT $4;
 
+-- name: search_count_stories
+SELECT COUNT(*) FROM (SELECT rowid FROM search_stories
+    WHERE search_stories MATCH $1 AND rowid BETWEEN $2 AND $3 ORDER BY rowid DESC LIMIT $4);
+
+-- name: search_count_comments
+SELECT COUNT(*) FROM (SELECT rowid FROM search_comments
+    WHERE search_comments MATCH $1 AND rowid BETWEEN $2 AND $3 ORDER BY rowid DESC LIMIT $4);
+
 -- name: search_points
 SELECT id, score, descendants FROM items INDEXED BY items_points
 WHERE id = $1 AND score IS NOT NULL;

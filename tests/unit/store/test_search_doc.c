@@ -33,7 +33,7 @@ static void vectors(void **state UNUSED) {
     struct item it = story();
     search_doc_of(&arena, &it, DB_POSTGRES, &d);
     assert_true(str_eqc(d.words,
-                        "'_story' '_show' '_u5067' '_r16x1' '_r20x0' 'show':1A 'hn':2A "
+                        "'_story' '_show' '_u5067' '_r12x11' '_r16x1' '_r20x0' 'show':1A 'hn':2A "
                         "'c++':3A 'a':12B 'org':13B 'x':14B 'pg':23C 'its':32D 'it':33D "));
 }
 
