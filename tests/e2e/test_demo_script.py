@@ -1,5 +1,5 @@
-"""`make demo` without the building: tools/demo.sh from the first line to the last, by itself and on a
-terminal."""
+"""`make demo` without the building: tools/demo.sh from the first line to the last, by itself and
+on a terminal."""
 
 import os
 import pty
@@ -36,8 +36,8 @@ class DemoScript(E2E):
                                         (time.time(),)).fetchone()
         finally:
             connection.close()
-        self.assertGreater(stored, 300)
-        self.assertGreater(fresh, 100)
+        self.assertGreater(stored, 100)
+        self.assertGreater(fresh, 20)
         self.assertEqual(sorted(p.name for p in self.folder.glob('tmp*')), [])
 
     def test_on_a_terminal_it_runs_until_ctrl_c(self):

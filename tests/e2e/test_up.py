@@ -1,5 +1,6 @@
-"""`tain up`: mirror and server in one process. What a reader sees early, what a kill in the midst of
-history costs, how it ends, how it stands by, and how it shares an archive with catchup and updater."""
+"""`tain up`: mirror and server in one process. What a reader sees early, what a kill in the midst
+of history costs, how it ends, how it stands by, and how it shares an archive with catchup and
+updater."""
 
 import re
 import socket
@@ -7,7 +8,8 @@ import time
 import unittest
 import urllib.parse
 
-from lib import (EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, OnPostgres, OnSqlite, wait_until)
+from lib import (EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, OnPostgres, OnSqlite,
+                 wait_until)
 from serve import Server, Stream
 from updater import QUICK, UpdaterTest, id_at, metric
 
