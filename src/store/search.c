@@ -198,7 +198,11 @@ static bool is_countable(const struct search *s) {
            q->comments_hi == I64_NONE;
 }
 
-/* What the walk left out is counted as far as that is cheap. */
+static int64_t count_wanted(const struct search_query *q) {
+    return q->count_to ? q->count_to : COUNT_TO;
+}
+
+/* What the walk left out is counted as far as that is cheap, or as the query says. */
 static enum verdict count_rest(struct walk *w, struct search_answer *ret) {
     int64_t total = 0;
     ret->exact = true;
@@ -209,7 +213,7 @@ static enum verdict count_rest(struct walk *w, struct search_answer *ret) {
         int64_t n = (int64_t)w->got[i];
         bool more = w->cut[i];
         if (more || dated) {
-            enum verdict v = search_count(w->s, i, COUNT_TO, &n, &more);
+            enum verdict v = search_count(w->s, i, count_wanted(w->s->q), &n, &more);
             if (v != V_OK)
                 return v;
         }
@@ -258,7 +262,8 @@ static void plan_needs(struct walk *w) {
     const struct search_query *q = w->s->q;
     int64_t page_end = q->offset + (int64_t)q->limit;
     if (q->order == SEARCH_BY_DATE) {
-        w->count_to = page_end > COUNT_TO || is_countable(w->s) ? page_end : COUNT_TO;
+        int64_t least = is_countable(w->s) ? 0 : count_wanted(q);
+        w->count_to = page_end > least ? page_end : least;
         w->need[IN_STORIES] = w->need[IN_COMMENTS] = (size_t)w->count_to;
         return;
     }
