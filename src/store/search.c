@@ -94,7 +94,8 @@ static enum verdict scan_window(struct walk *w, int index, int64_t lo, int64_t h
 static void count_window(struct walk *w, size_t from) {
     const struct search_query *q = w->s->q;
     size_t n = w->c.n - from;
-    qsort(w->c.c + from, n, sizeof *w->c.c, by_date);
+    if (n)
+        qsort(w->c.c + from, n, sizeof *w->c.c, by_date);
     if ((int64_t)n > w->count_to - w->counted) {
         n = (size_t)(w->count_to - w->counted);
         w->cut[IN_STORIES] = w->cut[IN_COMMENTS] = true;
