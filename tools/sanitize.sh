@@ -3,7 +3,7 @@
 #   tools/sanitize.sh [address|thread ...]
 # Each has a build folder of its own (build-asan, build-tsan). Run are the unit tests, the fuzz
 # corpora, the contract suite on both databases, and end-to-end suites of catch-up, the updater and
-# event streams; with address those of dumps, verify, dead letters and doctor. Any report of a
+# event streams; with address those of the server, dumps, verify, dead letters and doctor. Any report of a
 # sanitizer ends its program at once, and so fails a test: a different exit code would not do for
 # the stand-in upstream, which tests kill.
 #
@@ -34,7 +34,7 @@ run_one() { # NAME OF THE SANITIZERS, BUILD FOLDER, END-TO-END SUITES
 }
 
 # Threads: catch-up has the most of them, and the slowest sanitizer.
-ALL="catchup updater dump dump_trouble verify dead_letter doctor"
+ALL="catchup updater serve dump dump_trouble verify dead_letter doctor"
 
 for kind in ${*:-address thread}; do
     case "$kind" in

@@ -32,8 +32,7 @@ static void write_line(struct request *r, struct MHD_Connection *connection, int
 void access_note(struct request *r, struct MHD_Connection *connection, int64_t took_us,
                  enum MHD_RequestTerminationCode why) {
     bool cut = why != MHD_REQUEST_TERMINATED_COMPLETED_OK || r->state != REQUEST_SENT;
-    bool stream = r->area != AREA_N && r->call.stream.arg;
-    web_metrics_note(r->area, r->call.status, stream ? -1 : took_us);
+    web_metrics_note(r->area, r->call.status, r->streaming ? -1 : took_us);
     enum access_log mode = r->loop->web->o.access_log;
     if (mode == ACCESS_ALL || (mode == ACCESS_ERRORS && r->call.status >= 400))
         write_line(r, connection, took_us, cut);

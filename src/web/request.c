@@ -127,6 +127,8 @@ static enum MHD_Result queue_response(struct request *r) {
     struct MHD_Response *m = r->response;
     r->response = NULL;
     r->state = REQUEST_SENT;
+    r->streaming = r->call.stream.read != NULL;
+    metric_add(&m_web_streams, 0, r->streaming);
     enum MHD_Result sent = MHD_queue_response(r->connection, (unsigned)r->call.status, m);
     MHD_destroy_response(m);
     return sent;
@@ -265,6 +267,7 @@ void request_completed(void *arg UNUSED, struct MHD_Connection *connection, void
         return;
     *state = NULL;
     close_stream(r);
+    metric_add(&m_web_streams, 0, r->streaming ? -1 : 0);
     access_note(r, connection, (now_us() - r->began_us), why);
     visitor_served(connection);
     unlink_active(r->loop, r);

@@ -54,7 +54,7 @@ struct request {
     char line[256]; /* the URI as it came, or in `uri` when it is longer */
     char *uri;
     size_t uri_n;
-    bool too_long, head, accepts_gzip;
+    bool too_long, head, accepts_gzip, streaming;
     bool streams;        /* it is answered by its route's `stream` */
     bool preflight;      /* a browser asks whether a page of elsewhere may ask */
     struct str path_raw; /* in uri; for the log */

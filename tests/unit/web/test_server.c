@@ -2,6 +2,8 @@
  */
 #include "server_fixture.h"
 
+#include "web/web_metrics.h"
+
 static void paths_and_parameters_are_decoded(void **state) {
     struct place *p = *state;
     start(p, (struct web_options){0});
@@ -336,6 +338,7 @@ static void a_stream_goes_on_until_someone_ends_it(void **state) {
     client_send(fd, "GET /events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
                     "Accept: text/event-stream\r\n\r\n");
     free(client_until(fd, "hello 1\n"));
+    assert_int_equal(metric_get(&m_web_streams, 0), 1);
     for (int i = 1; i <= 3; i++) {
         char wanted[20];
         snprintf(wanted, sizeof wanted, "tick %d\n", i);
@@ -348,6 +351,8 @@ static void a_stream_goes_on_until_someone_ends_it(void **state) {
     free(a.head);
     close(fd);
     wait_for(&closed_streams, 1);
+    stop(p);
+    assert_int_equal(metric_get(&m_web_streams, 0), 0);
 }
 
 static void a_stream_ends_with_its_client_and_with_the_server(void **state) {
