@@ -127,12 +127,12 @@ static enum verdict step_locked(struct step *st) {
 
 enum verdict store_index_step(struct store *s, size_t max_items, int64_t *ret_done, struct err *e) {
     struct step st = {.s = s, .max = max_items < STEP_MAX ? max_items : STEP_MAX, .e = e};
-    int64_t waits = 0, since = 0;
     *ret_done = 0;
     /* an idle process asks all the time: it should not take the write lock to hear of nothing */
-    enum verdict v = store_index_lag(s, &waits, &since, e);
-    if (v != V_OK || waits == 0)
+    enum verdict v = db_run(s->db, SQL_INDEX_NEXT, DB_VALS(DBI(1)), take_range, &st, e);
+    if (v != V_OK || st.n_ranges == 0)
         return v;
+    st.n_ranges = 0;
     arena_reset(&s->scratch);
     st.items = arena_alloc(&s->scratch, (st.max + 1) * sizeof *st.items);
     v = db_begin(s->db, e);
