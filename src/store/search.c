@@ -10,8 +10,8 @@
  * looked for is mostly one of them; comments have no points, so that beyond the page they are only
  * counted. */
 #define STORY_CANDIDATES 12000
-#define COUNT_TO 3000
-#define PHRASE_COMMENTS 1000
+#define COUNT_TO 1000
+#define PHRASE_COMMENTS 500
 #define PAGE_COMMENTS 200
 #define LIMIT_MAX 1000
 

@@ -115,21 +115,36 @@ static enum verdict count_range(struct search *s, int index, int64_t id, int bit
     return db_run_int(s->s->db, counter_of(index), DB_VALS(DBT(strbuf_str(&b))), ret, s->e);
 }
 
-/* Range by range; of a wide one, what was counted in its fine ones is taken off. */
+static bool is_aligned(int64_t id, int bits) {
+    return id >> bits << bits == id;
+}
+
+/* Each that is counted may cost a page of the table: a range should not hold many more than are
+ * wanted. */
+static int bits_to_count(int64_t n_in_least, int64_t enough) {
+    if (n_in_least * 256 <= 2 * enough)
+        return RANGE_BITS_WIDE;
+    return n_in_least * 16 <= 2 * enough ? RANGE_BITS_FINE : RANGE_BITS_LEAST;
+}
+
+/* Range by range; of a wider one, what was counted in narrower ones within it is taken off. */
 static enum verdict count_gin(struct search *s, int index, int64_t enough, int64_t *ret,
                               bool *ret_more) {
-    int bits = RANGE_BITS_FINE;
-    int64_t in_wide = 0, n = 0, hi = s->hi;
+    int bits = RANGE_BITS_LEAST;
+    int64_t in_fine = 0, in_wide = 0, n = 0, hi = s->hi;
     *ret = 0;
     while (hi >= s->lo && *ret < enough && clock_mono(s->s->clock) <= s->deadline) {
         enum verdict v = count_range(s, index, hi, bits, &n);
         if (v != V_OK)
             return v;
         int64_t lo = (int64_t)((uint64_t)hi >> bits << bits);
-        bool wide = bits == RANGE_BITS_WIDE;
-        *ret += wide ? n - in_wide : n;
-        in_wide = wide || lo >> RANGE_BITS_WIDE << RANGE_BITS_WIDE == lo ? 0 : in_wide + n;
-        bits = n * 16 < enough ? RANGE_BITS_WIDE : RANGE_BITS_FINE;
+        int64_t new = n - (bits == RANGE_BITS_WIDE   ? in_wide
+                           : bits == RANGE_BITS_FINE ? in_fine
+                                                     : 0);
+        *ret += new;
+        in_fine = is_aligned(lo, RANGE_BITS_FINE) ? 0 : in_fine + new;
+        in_wide = is_aligned(lo, RANGE_BITS_WIDE) ? 0 : in_wide + new;
+        bits = bits_to_count(n >> (bits - RANGE_BITS_LEAST), enough);
         hi = lo - 1;
     }
     *ret_more = hi >= s->lo;
