@@ -70,7 +70,7 @@ struct search_query {
     bool with_dead; /* false: dead and deleted items are left out; they are never found by words */
     int64_t offset;
     size_t limit;     /* at most 1000 */
-    int64_t count_to; /* by date: count so many for the total, beyond the page; 0: a few thousand */
+    int64_t count_to; /* by date: count so many for the total, beyond the page; 0: a thousand */
 };
 void search_query_init(struct search_query *q); /* asks for everything, by relevance, 20 hits */
 
