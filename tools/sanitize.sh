@@ -3,9 +3,9 @@
 #   tools/sanitize.sh [address|thread ...]
 # Each has a build folder of its own (build-asan, build-tsan). Run are the unit tests, the fuzz
 # corpora, the contract suite on both databases, and end-to-end suites of catch-up, the updater and
-# event streams; with address those of the server, dumps, verify, dead letters and doctor. Any report of a
-# sanitizer ends its program at once, and so fails a test: a different exit code would not do for
-# the stand-in upstream, which tests kill.
+# event streams; with address those of the server, dumps, verify, dead letters and doctor. Any
+# report of a sanitizer ends its program at once, and so fails a test: a different exit code would
+# not do for the stand-in upstream, which tests kill.
 #
 # Nothing is suppressed. The libraries are not instrumented, but what they lock with is seen (the
 # thread sanitizer stands in for pthread's functions), and that has been enough. A suppression that
