@@ -3,6 +3,7 @@ by whatever death. One that was only asleep finds out, ends, and has written not
 
 import contextlib
 import re
+import pathlib
 import signal
 import sqlite3
 import time
@@ -16,6 +17,12 @@ LOOK = 1  # how often a standby looks
 PROMISED = 30  # seconds until it takes over, with what is set by default
 # Nothing but the stream, and what was written down, can repair anything.
 ALONE = ('--startup-rescan-days', 0)
+
+
+def all_stopped(pid):
+    """A thread on another processor goes on for a moment after the signal."""
+    return all(' T ' in (task / 'stat').read_text().rpartition(')')[2][:4]
+               for task in pathlib.Path(f'/proc/{pid}/task').iterdir())
 
 
 class Standby:
@@ -90,6 +97,7 @@ class Standby:
     def falls_asleep(archive, run):
         """A lock of SQLite's does not run out: who sleeps with one keeps everybody waiting."""
         run.signal(signal.SIGSTOP)
+        wait_until(lambda: all_stopped(run.pid), what='every thread asleep')
         if archive.is_free():
             return True
         run.signal(signal.SIGCONT)

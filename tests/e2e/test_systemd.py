@@ -459,9 +459,18 @@ class Frozen:
         self.held = False
 
 
+WAITS = {'7', '202', '232', '271', '281'}  # poll, futex, epoll_wait, ppoll, epoll_pwait
+
+
+def waits(task):
+    """Held in the midst of something it might hold a lock that others want."""
+    return (task / 'syscall').read_text().split()[0] in WAITS
+
+
 def frozen(test, pid, name):
     for task in pathlib.Path(f'/proc/{pid}/task').iterdir():
         if (task / 'comm').read_text().strip() == name:
+            wait_until(lambda: waits(task), what=f'{name} at rest', every=0.001)
             try:
                 held = Frozen(int(task.name))
             except OSError as e:
