@@ -269,12 +269,14 @@ static void stop_does_not_wait_for_the_slow(void **state UNUSED) {
 static void a_lost_lease_is_let_go(void **state UNUSED) {
     struct rig r;
     rig_open(&r, &(struct rig_options){
-                     .window = {1, 200}, .maxitem = FAR, .faults = {"id=7:delay=300"}});
+                     .window = {1, 200}, .maxitem = FAR, .faults = {"id=7:delay=30000"}});
     while (archive_int(&r.a, "SELECT COUNT(*) FROM items") < 40)
         rig_round(&r);
+    rig_set_faults(&r, NULL); /* for whoever asks for it again */
     int64_t lost = metric_get(&m_leases_lost, 0);
     archive_ask(&r.a, "UPDATE ingest_segments SET lease_token = lease_token + 1, "
                       "holder = 'another:1:1:x:1' WHERE start_id = 1");
+    r.step_ms = 1000; /* the next batch finds out, or a heartbeat */
     while (metric_get(&m_leases_lost, 0) == lost)
         assert_int_equal(rig_round(&r), INGEST_RUNNING);
     assert_int_equal(metric_get(&m_leases_lost, 0), lost + 1);
