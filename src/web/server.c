@@ -131,6 +131,8 @@ static enum verdict start_loop(struct web *w, int i, struct err *e) {
     }
     l->epoll_fd = MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     snprintf(name, sizeof name, "web-%d", i);
+    /* From here on it is expected to move: one that hangs in its first turn is silent too. */
+    atomic_store(&l->beat, clock_mono(w->o.clock));
     enum verdict v = thread_start(&l->thread, name, run_loop, l, e);
     l->running = v == V_OK;
     return v;

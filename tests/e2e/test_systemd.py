@@ -69,8 +69,11 @@ class Units(E2E):
         self.assertTrue(run.listener.has('READY'), run.so_far())
 
     def wait_status(self, run, pattern, seconds=20):
-        wait_until(lambda: re.search(pattern, run.listener.status()) or not run.running(), seconds,
-                   f'a status like {pattern!r}, instead of {run.listener.status()!r}')
+        try:
+            wait_until(lambda: re.search(pattern, run.listener.status()) or not run.running(),
+                       seconds, f'a status like {pattern!r}')
+        except AssertionError as e:
+            raise AssertionError(f'{e}; it is {run.listener.status()!r}') from None
         self.assertRegex(run.listener.status(), pattern, run.so_far())
 
     def assert_end(self, name, result, code, clean, restarted):
@@ -463,16 +466,25 @@ WAITS = {'7', '202', '232', '271', '281'}  # poll, futex, epoll_wait, ppoll, epo
 
 
 def waits(task):
-    """Held in the midst of something it might hold a lock that others want."""
     return (task / 'syscall').read_text().split()[0] in WAITS
+
+
+def held_at_rest(task):
+    """Held in the midst of something it might hold a lock that others want; and between a look and
+    the hold it may have gone on, so that the look that counts is the one at the held thread."""
+    while True:
+        wait_until(lambda: waits(task), what=f'{task.name} at rest', every=0.001)
+        held = Frozen(int(task.name))
+        if waits(task):
+            return held
+        held.release()
 
 
 def frozen(test, pid, name):
     for task in pathlib.Path(f'/proc/{pid}/task').iterdir():
         if (task / 'comm').read_text().strip() == name:
-            wait_until(lambda: waits(task), what=f'{name} at rest', every=0.001)
             try:
-                held = Frozen(int(task.name))
+                held = held_at_rest(task)
             except OSError as e:
                 test.skipTest(f'no thread can be held here: {e}')
             test.addCleanup(held.release)
