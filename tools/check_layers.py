@@ -36,6 +36,7 @@ FOREIGN = [
     ("sqlite3.h", "sqlite", {"db", "cli"}),
     ("libpq-fe.h", "pq", {"db", "cli"}),
     ("microhttpd.h", "microhttpd", {"demo", "web"}),
+    ("wslay/", "wslay", {"web"}),
     ("zstd.h", "zstd", {"mirror"}),
     ("zlib.h", "zlib", {"web"}),
     ("openssl/", "crypto", {"mirror"}),
