@@ -1,9 +1,11 @@
 /* Query threads, each with a store of its own, and the calls that wait for one. Point reads have a
- * queue of their own: one thread takes nothing else, and what waits there is read many at once. */
+ * queue of their own: one thread takes nothing else, and what waits there is read many at once.
+ * Errands take turns with the other calls. */
 #include "web/server_int.h"
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "web/errand.h"
 #include "web/web_metrics.h"
 
 #include <stdio.h>
@@ -26,8 +28,9 @@ struct pool {
     pthread_mutex_t lock;
     pthread_cond_t quick_came, query_came;
     struct line quick, query;
+    struct errand *errands, *last_errand;
     size_t cap;
-    bool closed;
+    bool closed, errand_last; /* the last that was taken is no call but an errand */
     struct clerk clerks[WEB_QUERY_THREADS_MAX];
     int n;
 };
@@ -61,16 +64,29 @@ static size_t take_quick(struct line *l, struct request **out) {
     return n;
 }
 
-/* Waits for work. 0: there will be none. */
-static size_t take(struct clerk *c, struct request **out) {
+static struct errand *take_errand(struct pool *p) {
+    struct errand *x = p->errands;
+    if (!x || (p->query.n && p->errand_last))
+        return NULL;
+    p->errands = x->next;
+    p->errand_last = true;
+    return x;
+}
+
+/* Waits for work: calls, or an errand. False: there will be none. */
+static bool take(struct clerk *c, struct request **out, size_t *ret_n, struct errand **ret_errand) {
     struct pool *p = c->pool;
+    struct errand *x = NULL;
     size_t n = 0;
     pthread_mutex_lock(&p->lock);
-    while (n == 0) {
+    while (n == 0 && !x) {
         if (p->quick.n) {
             n = take_quick(&p->quick, out);
+        } else if (!c->quick_only && (x = take_errand(p))) {
+            break;
         } else if (p->query.n && !c->quick_only) {
             out[n++] = line_take(&p->query);
+            p->errand_last = false;
         } else if (p->closed) {
             break;
         } else {
@@ -79,7 +95,9 @@ static size_t take(struct clerk *c, struct request **out) {
     }
     metric_set(&m_web_waiting, 0, (int64_t)(p->quick.n + p->query.n));
     pthread_mutex_unlock(&p->lock);
-    return n;
+    *ret_n = n;
+    *ret_errand = x;
+    return n || x;
 }
 
 static bool is_closed(struct pool *p) {
@@ -102,14 +120,30 @@ static void serve(struct clerk *c, struct request **all, size_t n) {
         request_wake(all[i], true);
 }
 
+static void run_errand(struct clerk *c, struct errand *x) {
+    struct err e = {0};
+    enum verdict v = is_closed(c->pool) ? V_STOPPED : desk_store(&c->desk, &e);
+    if (v == V_OK)
+        v = x->run(x, c->desk.store, &e);
+    if (v == V_RETRY && desk_recover(&c->desk))
+        v = x->run(x, c->desk.store, &e);
+    x->done(x, v, &e);
+}
+
 static void *run(void *arg) {
     struct clerk *c = arg;
     struct request *all[CALL_BATCH_MAX];
+    struct errand *errand;
+    size_t n;
     struct err e;
     if (desk_store(&c->desk, &e) != V_OK)
         log_warn("a query thread cannot reach the archive yet", LE(&e));
-    for (size_t n; (n = take(c, all));)
-        serve(c, all, n);
+    while (take(c, all, &n, &errand)) {
+        if (errand)
+            run_errand(c, errand);
+        else
+            serve(c, all, n);
+    }
     desk_release(&c->desk);
     return NULL;
 }
@@ -137,10 +171,7 @@ enum verdict pool_start(struct web *w, struct pool **ret, struct err *e) {
     enum verdict v = V_OK;
     for (int i = 0; i < p->n && v == V_OK; i++)
         v = start_clerk(p, i, e);
-    if (v != V_OK)
-        pool_stop(p);
-    else
-        *ret = p;
+    *ret = p;
     return v;
 }
 
@@ -152,8 +183,26 @@ bool pool_push(struct pool *p, struct request *r) {
     bool taken = !p->closed && (l->n < p->cap || quick);
     if (taken) {
         line_add(l, r);
+        metric_set(&m_web_waiting, 0, (int64_t)(p->quick.n + p->query.n));
         if (l->n == 1 || !quick)
             pthread_cond_signal(quick ? &p->quick_came : &p->query_came);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return taken;
+}
+
+bool web_errand(struct web *w, struct errand *x) {
+    struct pool *p = w->pool;
+    pthread_mutex_lock(&p->lock);
+    bool taken = !p->closed;
+    if (taken) {
+        x->next = NULL;
+        if (p->errands)
+            p->last_errand->next = x;
+        else
+            p->errands = x;
+        p->last_errand = x;
+        pthread_cond_signal(&p->query_came);
     }
     pthread_mutex_unlock(&p->lock);
     return taken;
@@ -167,9 +216,16 @@ void pool_stop(struct pool *p) {
     pthread_cond_broadcast(&p->quick_came);
     pthread_cond_broadcast(&p->query_came);
     pthread_mutex_unlock(&p->lock);
-    for (int i = 0; i < p->n; i++)
+    for (int i = 0; i < p->n; i++) {
         if (p->clerks[i].running)
             pthread_join(p->clerks[i].thread, NULL);
+        p->clerks[i].running = false;
+    }
+}
+
+void pool_free(struct pool *p) {
+    if (!p)
+        return;
     pthread_cond_destroy(&p->quick_came);
     pthread_cond_destroy(&p->query_came);
     pthread_mutex_destroy(&p->lock);

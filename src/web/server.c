@@ -41,6 +41,10 @@ struct herald *web_herald(const struct web *w) {
     return w->herald;
 }
 
+struct feed_hub *web_feed(const struct web *w) {
+    return w->feed;
+}
+
 int64_t web_silence_ms(const struct web *w) {
     int64_t now = clock_mono(w->o.clock), worst = 0;
     for (int i = 0; i < w->n_loops; i++) {
@@ -252,6 +256,7 @@ void web_stop(struct web *w) {
     raise_flag(w, &w->ended);
     for (int i = 0; i < w->n_loops; i++)
         end_loop(&w->loops[i]);
+    pool_free(w->pool);
     herald_stop(w->herald);
     stream_hub_free(w->streams);
     crowd_free(w->crowd);

@@ -49,6 +49,8 @@ const struct web_options *web_options(const struct web *w);
 const struct clock *web_clock(const struct web *w);
 struct stream_hub *web_streams(const struct web *w); /* see web/stream.h */
 struct herald *web_herald(const struct web *w);      /* to be rung by a writer; see web/herald.h */
+/* Who listens to the change feed; NULL: there is none without an archive. See feed/hub.h. */
+struct feed_hub *web_feed(const struct web *w);
 /* Since when the most silent loop thread has not turned; it does so several times a second. How
  * long a query takes is the database's affair. */
 int64_t web_silence_ms(const struct web *w);

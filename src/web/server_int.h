@@ -101,6 +101,7 @@ struct web {
     struct crowd *crowd; /* connections by address */
     struct stream_hub *streams;
     struct herald *herald;
+    struct feed_hub *feed; /* NULL: no archive, no feed */
     atomic_bool stopping, ended;
     _Atomic int64_t db_failed_since, db_ok_at; /* clock_mono(); 0: not failing */
 };
@@ -149,9 +150,11 @@ void desk_let_go(struct desk *d);
 bool desk_recover(struct desk *d);
 
 /* pool.c */
+/* *ret is set in any case, to be stopped and freed. */
 MUST_CHECK enum verdict pool_start(struct web *w, struct pool **ret, struct err *e);
 bool pool_push(struct pool *p, struct request *r); /* false: full, or it stops */
 void pool_stop(struct pool *p); /* what still waits is answered with 503; NULL is fine */
+void pool_free(struct pool *p); /* when no loop thread is left that might push; NULL is fine */
 
 /* routes.c */
 const struct route *route_find(const struct web *w, struct str path, struct str *ret_rest,

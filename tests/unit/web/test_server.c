@@ -2,6 +2,9 @@
  */
 #include "server_fixture.h"
 
+#include "web/errand.h"
+#include "web/web_metrics.h"
+
 #include "web/web_metrics.h"
 
 static void paths_and_parameters_are_decoded(void **state) {
@@ -485,6 +488,58 @@ static void who_never_comes_to_the_point_is_closed(void **state) {
     stop(p);
 }
 
+struct chore {
+    struct errand errand;
+    atomic_int runs, done;
+    enum verdict v, answers;
+};
+
+static enum verdict run_chore(struct errand *x, struct store *s, struct err *e) {
+    struct chore *c = (struct chore *)x;
+    assert_non_null(s);
+    atomic_fetch_add(&inside, 1);
+    sem_wait(&gate);
+    atomic_fetch_sub(&inside, 1);
+    atomic_fetch_add(&c->runs, 1);
+    return c->answers == V_OK ? V_OK : err_set(e, c->answers, "test", 0, "no");
+}
+
+static void chore_done(struct errand *x, enum verdict v, const struct err *e UNUSED) {
+    struct chore *c = (struct chore *)x;
+    c->v = v;
+    atomic_store(&c->done, 1);
+}
+
+/* With a single query thread: it does one of each. */
+static void errands_take_turns_with_calls(void **state) {
+    struct place *p = *state;
+    struct chore chores[2];
+    for (size_t i = 0; i < 2; i++)
+        chores[i] = (struct chore){.errand = {run_chore, chore_done, NULL}};
+    chores[1].answers = V_RETRY;
+    start(p, (struct web_options){.query_threads = 1});
+    assert_true(web_errand(p->web, &chores[0].errand));
+    wait_for(&inside, 1);
+    assert_true(web_errand(p->web, &chores[1].errand));
+    int fd = client_dial(p->port);
+    client_send(fd, "GET /api/number HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    for (int i = 0; i < 60000 && metric_get(&m_web_waiting, 0) != 1; i++)
+        (void)poll(NULL, 0, 1);
+    sem_post(&gate);
+    wait_for(&chores[0].done, 1);
+    assert_int_equal(chores[0].v, V_OK);
+    free(client_until(fd, "\r\n\r\n7")); /* before the second one could run */
+    wait_for(&inside, 1);
+    assert_int_equal(atomic_load(&chores[1].runs), 0);
+    sem_post(&gate); /* it is tried a second time */
+    sem_post(&gate);
+    wait_for(&chores[1].done, 1);
+    assert_int_equal(chores[1].v, V_RETRY);
+    assert_int_equal(atomic_load(&chores[1].runs), 2);
+    close(fd);
+    stop(p);
+}
+
 static void an_address_that_cannot_be_had(void **state) {
     struct place *p = *state;
     start(p, (struct web_options){0});
@@ -527,6 +582,7 @@ int main(void) {
         TEST(more_connections_wait_for_their_turn),
         TEST(who_says_nothing_is_closed),
         TEST(who_never_comes_to_the_point_is_closed),
+        TEST(errands_take_turns_with_calls),
         TEST(an_address_that_cannot_be_had),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
