@@ -32,11 +32,14 @@ enum verdict call_param_int(const struct call *c, const char *name, int64_t min,
     return V_OK;
 }
 
-bool call_accepts(const struct call *c, const char *type) {
+struct str call_header(const struct call *c, const char *name) {
     const struct request *r = (const struct request *)c;
-    const char *accept =
-        MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
-    return accept && strstr(accept, type);
+    return str_of(MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name));
+}
+
+bool call_accepts(const struct call *c, const char *type) {
+    struct str accept = call_header(c, MHD_HTTP_HEADER_ACCEPT);
+    return accept.p && strstr(accept.p, type);
 }
 
 static void put(struct request *r, bool last) {

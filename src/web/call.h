@@ -61,6 +61,9 @@ struct str call_param(const struct call *c, const char *name);
 MUST_CHECK enum verdict call_param_int(const struct call *c, const char *name, int64_t min,
                                        int64_t max, int64_t otherwise, int64_t *ret, struct err *e);
 
+/* A header of the request; STR_NONE when it was not sent. Lives as long as the request. */
+struct str call_header(const struct call *c, const char *name);
+
 /* Does the client say that it takes this type? What it takes anyway does not count. */
 bool call_accepts(const struct call *c, const char *type);
 
