@@ -10,8 +10,8 @@
 #include "feed/event.h"
 
 #define FEED_RING_EVENTS 16384
-#define FEED_RING_BYTES ((size_t)16 * 1024 * 1024) /* one event at least stays, whatever its size \
-                                                    */
+/* One event at least stays, whatever its size. */
+#define FEED_RING_BYTES ((size_t)16 * 1024 * 1024)
 #define FEED_PAGE_EVENTS 500
 #define FEED_PAGE_BYTES ((size_t)1024 * 1024)
 
@@ -45,14 +45,18 @@ struct feed_join {
     void *connection;
 };
 /* NULL: max_clients are there, or it stops. Before the reader stands (feed_hub_ready) a client may
- * join and waits. */
+ * join and waits; it is woken when it does. Who greets with the head says what feed_client_cursor()
+ * says after joining: what came in between is not lost then. The texts of the filter must outlive
+ * the client. */
 struct feed_client *feed_join(struct feed_hub *h, const struct feed_join *j);
+/* Not while another thread is in a call for this client. It is not woken any more from here on. */
 void feed_leave(struct feed_client *c);
 
 enum feed_next {
-    FEED_EVENT,   /* *ret is the client's own reference */
-    FEED_GAP,     /* told once: what lies between *ret_from and *ret_to (both exclusive/inclusive as
-                     ids say "from < missed <= to") cannot be had; the client stands at *ret_to now */
+    FEED_EVENT, /* *ret is the client's own reference */
+    FEED_GAP,   /* told once: what is behind `from`, up to and with `to`, cannot be had. The client
+                   stands at `to` now. After a new epoch `to` may be before `from`: what it got
+                   since then has been lost by the database */
     FEED_NOTHING, /* it will be woken */
     FEED_READ,    /* call feed_client_page() on a thread with a store, then ask again */
     FEED_OVER,    /* the hub has stopped */
@@ -62,10 +66,12 @@ struct feed_taken {
     struct feed_id from, to; /* of a gap */
 };
 enum feed_next feed_take(struct feed_client *c, struct feed_taken *ret);
-/* Reads the next page of what is older than the ring. Not while feed_take() of the same client runs
- * on another thread. */
+/* Reads the next page of what is older than the ring, or finds out where the client stands. Not
+ * while feed_take() of the same client runs on another thread. V_RETRY, or whatever else the store
+ * says: nothing has changed, the client may come back later. */
 MUST_CHECK enum verdict feed_client_page(struct feed_client *c, struct store *s, struct err *e);
-/* Where it stands: behind everything it took or its filter passed over. */
+/* Where it stands: behind everything it took or its filter passed over. pos is -1 as long as the
+ * reader does not stand and the client asked for "from now on". */
 struct feed_id feed_client_cursor(const struct feed_client *c);
 
 struct feed_counts {

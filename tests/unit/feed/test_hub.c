@@ -1,0 +1,460 @@
+/* The hub: the ring, who is woken, and what a client gets from where. */
+#include "fake_log.h"
+
+#include "base/rng.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define EPOCH 1000
+
+static void ring_the_bell(void *connection) {
+    ++*(int *)connection;
+}
+
+static struct feed_hub *hub_at_head(int64_t head) {
+    struct feed_hub *h = feed_hub_new(100);
+    fake_log_begin(EPOCH, head);
+    feed_hub_state(h, &fake_log.state, 0);
+    return h;
+}
+
+static struct feed_client *join(struct feed_hub *h, int64_t pos, int *bell) {
+    struct feed_join j = {.since = {EPOCH, pos}, .wake = ring_the_bell, .connection = bell};
+    struct feed_client *c = feed_join(h, &j);
+    assert_non_null(c);
+    return c;
+}
+
+static struct feed_client *join_items(struct feed_hub *h, int64_t pos, int *bell) {
+    struct feed_join j = {.since = {EPOCH, pos}, .wake = ring_the_bell, .connection = bell};
+    j.filter.tables[j.filter.n_tables++] = STR("items");
+    return feed_join(h, &j);
+}
+
+/* Takes what comes, reading pages where they are needed. */
+static enum feed_next next(struct feed_client *c, struct feed_taken *ret) {
+    enum feed_next n;
+    struct err e;
+    while ((n = feed_take(c, ret)) == FEED_READ)
+        assert_int_equal(feed_client_page(c, NULL, &e), V_OK);
+    return n;
+}
+
+static void gets(struct feed_client *c, int64_t pos) {
+    struct feed_taken t;
+    assert_int_equal(next(c, &t), FEED_EVENT);
+    assert_int_equal(t.event->id.pos, pos);
+    feed_event_drop(t.event);
+}
+
+static void gets_gap(struct feed_client *c, struct feed_id from, struct feed_id to) {
+    struct feed_taken t;
+    assert_int_equal(next(c, &t), FEED_GAP);
+    assert_int_equal(t.from.epoch, from.epoch);
+    assert_int_equal(t.from.pos, from.pos);
+    assert_int_equal(t.to.epoch, to.epoch);
+    assert_int_equal(t.to.pos, to.pos);
+}
+
+static void gets_nothing(struct feed_client *c) {
+    struct feed_taken t;
+    assert_int_equal(next(c, &t), FEED_NOTHING);
+}
+
+static void from_now_on(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(10);
+    int bell = 0;
+    struct feed_client *c = join(h, -1, &bell);
+    assert_int_equal(feed_client_cursor(c).pos, 10);
+    gets_nothing(c);
+    fake_log_write(h, 3);
+    assert_int_equal(bell, 1); /* once per batch */
+    for (int64_t pos = 11; pos <= 13; pos++)
+        gets(c, pos);
+    gets_nothing(c);
+    assert_int_equal(feed_client_cursor(c).pos, 13);
+    assert_int_equal(fake_log.reads, 0);
+    feed_leave(c);
+    feed_hub_free(h);
+}
+
+static void before_the_reader_stands_clients_wait(void **state UNUSED) {
+    struct feed_hub *h = feed_hub_new(100);
+    struct feed_state st;
+    int bells[2] = {0, 0};
+    struct feed_client *now = join(h, -1, &bells[0]), *since = join(h, 4, &bells[1]);
+    assert_false(feed_hub_ready(h, &st));
+    gets_nothing(now);
+    gets_nothing(since);
+    assert_int_equal(feed_client_cursor(now).pos, -1);
+    fake_log_begin(EPOCH, 5);
+    feed_hub_state(h, &fake_log.state, 0);
+    assert_true(feed_hub_ready(h, &st));
+    assert_int_equal(st.head, 5);
+    assert_int_equal(bells[0], 1);
+    assert_int_equal(bells[1], 1);
+    fake_log_write(h, 1);
+    gets(now, 6);
+    gets(since, 5);
+    gets(since, 6);
+    feed_hub_ready(h, &st);
+    assert_int_equal(st.head, 6);
+    feed_leave(now);
+    feed_leave(since);
+    feed_hub_free(h);
+}
+
+static void a_page_and_then_the_ring(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(1234);
+    int bell = 0;
+    fake_log_write(h, 10);
+    struct feed_client *c = join(h, 0, &bell);
+    for (int64_t pos = 1; pos <= 1244; pos++)
+        gets(c, pos);
+    gets_nothing(c);
+    assert_int_equal(fake_log.reads, 3);
+    feed_leave(c);
+    feed_hub_free(h);
+}
+
+static void falling_out_of_the_ring(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(0);
+    int bell = 0;
+    struct feed_client *c = join(h, -1, &bell);
+    struct feed_counts counts;
+    fake_log_write(h, FEED_RING_EVENTS + 700);
+    feed_hub_count(h, &counts);
+    assert_int_equal(counts.ring_events, FEED_RING_EVENTS);
+    assert_int_equal(counts.added, FEED_RING_EVENTS + 700);
+    for (int64_t pos = 1; pos <= FEED_RING_EVENTS + 700; pos++)
+        gets(c, pos);
+    gets_nothing(c);
+    assert_int_equal(fake_log.reads, 2);
+    feed_leave(c);
+    feed_hub_free(h);
+}
+
+static void the_ring_is_bounded_in_bytes_too(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(0);
+    size_t n = FEED_RING_BYTES / 2;
+    char *text = xmalloc(n);
+    memset(text, '1', n);
+    struct feed_counts counts;
+    for (int64_t pos = 1; pos <= 4; pos++) {
+        struct feed_change c = fake_change(pos);
+        c.data = (struct str){text, pos == 4 ? 2 : n};
+        struct feed_event *ev = feed_event_new(EPOCH, &c);
+        feed_hub_add(h, ev);
+        feed_event_drop(ev);
+        feed_hub_count(h, &counts);
+        assert_int_equal(counts.ring_events, pos == 4 ? 2 : 1);
+        assert_true(counts.ring_bytes <= FEED_RING_BYTES);
+    }
+    feed_hub_free(h);
+    free(text);
+}
+
+static void a_filter_makes_the_only_holes(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(20);
+    int bell = 0;
+    struct feed_client *c = join_items(h, 0, &bell);
+    for (int64_t pos = 2; pos <= 20; pos += 2)
+        gets(c, pos);
+    fake_log_write(h, 4);
+    gets(c, 22);
+    gets(c, 24);
+    gets_nothing(c);
+    feed_leave(c);
+    feed_hub_free(h);
+}
+
+static void who_wants_nothing_of_it_is_not_woken_and_moves_along(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(0);
+    int bell = 0;
+    struct feed_join j = {.since = {0, -1}, .wake = ring_the_bell, .connection = &bell};
+    j.filter.tables[j.filter.n_tables++] = STR("others");
+    struct feed_client *c = feed_join(h, &j);
+    gets_nothing(c);
+    fake_log_write(h, 3);
+    fake_log_write(h, 2 * FEED_RING_EVENTS); /* more than the ring holds between two flushes */
+    assert_int_equal(bell, 0);
+    assert_int_equal(feed_client_cursor(c).pos, 2 * FEED_RING_EVENTS + 3);
+    gets_nothing(c);
+    assert_int_equal(fake_log.reads, 0);
+    feed_leave(c);
+    feed_hub_free(h);
+}
+
+static void what_was_pruned_is_a_gap(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(100);
+    int bell = 0;
+    fake_log.state.oldest = 51;
+    struct feed_client *c = join(h, 10, &bell);
+    gets_gap(c, (struct feed_id){EPOCH, 10}, (struct feed_id){EPOCH, 50});
+    assert_int_equal(feed_client_cursor(c).pos, 50);
+    gets(c, 51);
+    feed_leave(c);
+
+    c = join(h, 100, &bell); /* at the head nothing is missed, even if nothing is kept */
+    fake_log.state.oldest = 101;
+    gets_nothing(c);
+    feed_leave(c);
+
+    c = join(h, 99, &bell);
+    gets_gap(c, (struct feed_id){EPOCH, 99}, (struct feed_id){EPOCH, 100});
+    gets_nothing(c);
+    feed_leave(c);
+
+    struct feed_counts counts;
+    feed_hub_count(h, &counts);
+    assert_int_equal(counts.gaps, 2);
+    assert_int_equal(counts.clients, 0);
+    feed_hub_free(h);
+}
+
+static void prune_now(void) {
+    fake_log.state.oldest = 31;
+}
+
+static void pruned_while_it_reads(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(40);
+    int bell = 0;
+    struct feed_client *c = join_items(h, 10, &bell);
+    fake_log.before = prune_now;
+    gets_gap(c, (struct feed_id){EPOCH, 10}, (struct feed_id){EPOCH, 30});
+    gets(c, 32);
+    feed_leave(c);
+    feed_hub_free(h);
+}
+
+static void a_cursor_beyond_the_head(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(40);
+    int bell = 0;
+    fake_log.state.head = 45; /* this process has yet to read five */
+    struct feed_client *c = join(h, 44, &bell), *wrong = join(h, 99, &bell);
+    gets_nothing(c);
+    gets_gap(wrong, (struct feed_id){EPOCH, 99}, (struct feed_id){EPOCH, 45});
+    fake_log.state.head = 40;
+    fake_log_write(h, 6);
+    gets(c, 45);
+    gets(c, 46);
+    gets(wrong, 46);
+    feed_leave(c);
+    feed_leave(wrong);
+    feed_hub_free(h);
+}
+
+static void a_new_epoch(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(0);
+    int bells[3] = {0, 0, 0};
+    struct feed_client *ahead = join(h, -1, &bells[0]), *behind = join(h, -1, &bells[1]);
+    fake_log_write(h, 10);
+    for (int64_t pos = 1; pos <= 10; pos++)
+        gets(ahead, pos);
+    gets_nothing(ahead);
+    for (int64_t pos = 1; pos <= 3; pos++)
+        gets(behind, pos);
+    /* The new primary has the first seven, and numbers its own from eight on. */
+    fake_log_begin(EPOCH + 5, 7);
+    fake_log.common = 7;
+    feed_hub_state(h, &fake_log.state, 7);
+    assert_int_equal(bells[0], 2);
+    fake_log_write(h, 2);
+    gets_gap(ahead, (struct feed_id){EPOCH, 10}, (struct feed_id){EPOCH + 5, 7});
+    struct feed_taken t;
+    assert_int_equal(next(ahead, &t), FEED_EVENT);
+    assert_int_equal(t.event->id.epoch, EPOCH + 5);
+    assert_int_equal(t.event->id.pos, 8);
+    feed_event_drop(t.event);
+    for (int64_t pos = 4; pos <= 9; pos++)
+        gets(behind, pos);
+    gets_nothing(behind);
+    struct feed_client *late = join(h, 10, &bells[2]); /* of the old life */
+    gets_gap(late, (struct feed_id){EPOCH, 10}, (struct feed_id){EPOCH + 5, 7});
+    gets(late, 8);
+    feed_leave(late);
+    late = join(h, 7, &bells[2]);
+    gets(late, 8);
+    feed_leave(late);
+    feed_leave(ahead);
+    feed_leave(behind);
+    feed_hub_free(h);
+}
+
+/* A page that was read from the new life before the reader has seen it must not go out under the
+ * old name. */
+static void the_database_is_ahead_of_the_reader(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(0);
+    int bell = 0;
+    fake_log_write(h, FEED_RING_EVENTS + 100);
+    struct feed_client *c = join(h, 0, &bell);
+    fake_log.state.epoch = EPOCH + 5;
+    gets_nothing(c);
+    assert_int_equal(bell, 0);
+    feed_hub_state(h, &fake_log.state, 50);
+    assert_int_equal(bell, 1);
+    struct feed_taken t;
+    assert_int_equal(next(c, &t), FEED_EVENT);
+    assert_int_equal(t.event->id.epoch, EPOCH + 5);
+    assert_int_equal(t.event->id.pos, 1);
+    feed_event_drop(t.event);
+    feed_leave(c);
+    feed_hub_free(h);
+}
+
+static void a_page_of_the_old_life_is_thrown_away(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(100);
+    int bell = 0;
+    struct feed_client *c = join(h, 0, &bell);
+    gets(c, 1); /* a page of a hundred lies with the client now */
+    fake_log_begin(EPOCH + 5, 20);
+    feed_hub_state(h, &fake_log.state, 20);
+    for (int64_t pos = 2; pos <= 20; pos++)
+        gets(c, pos);
+    gets_nothing(c);
+    feed_leave(c);
+    feed_hub_free(h);
+}
+
+static void an_ill_database_changes_nothing(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(100);
+    int bell = 0;
+    struct feed_client *c = join(h, 0, &bell);
+    struct feed_taken t;
+    struct err e;
+    fake_log.answer = V_RETRY;
+    assert_int_equal(feed_take(c, &t), FEED_READ);
+    assert_int_equal(feed_client_page(c, NULL, &e), V_RETRY);
+    assert_int_equal(feed_take(c, &t), FEED_READ);
+    fake_log.answer = V_OK;
+    gets(c, 1);
+    feed_leave(c);
+    feed_hub_free(h);
+}
+
+static void no_more_than_so_many(void **state UNUSED) {
+    struct feed_hub *h = feed_hub_new(2);
+    int bell = 0;
+    struct feed_join j = {.since = {0, -1}, .wake = ring_the_bell, .connection = &bell};
+    struct feed_client *a = feed_join(h, &j), *b = feed_join(h, &j);
+    assert_null(feed_join(h, &j));
+    feed_leave(a);
+    a = feed_join(h, &j);
+    assert_non_null(a);
+    struct feed_counts counts;
+    feed_hub_count(h, &counts);
+    assert_int_equal(counts.refused, 1);
+    assert_int_equal(counts.joined, 3);
+    assert_int_equal(counts.clients, 2);
+    feed_leave(b);
+    feed_leave(a);
+    feed_hub_free(h);
+}
+
+static void a_stop_is_told_to_all(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(5);
+    int bell = 0;
+    struct feed_client *c = join(h, 0, &bell);
+    gets(c, 1);
+    for (int64_t pos = 2; pos <= 5; pos++)
+        gets(c, pos);
+    gets_nothing(c);
+    feed_hub_stop(h);
+    assert_int_equal(bell, 1);
+    struct feed_taken t;
+    assert_int_equal(feed_take(c, &t), FEED_OVER);
+    struct feed_join j = {.since = {0, -1}, .wake = ring_the_bell, .connection = &bell};
+    assert_null(feed_join(h, &j));
+    feed_leave(c);
+    feed_hub_free(h);
+}
+
+/* Whatever the order of writing, pruning, joining and taking: a client's positions rise by one, and
+ * where they do not there was a gap that says exactly what is missing. */
+static void any_order(void **state UNUSED) {
+    enum { CLIENTS = 5, STEPS = 20000 };
+    struct rng rng = {42};
+    struct feed_hub *h = hub_at_head(0);
+    struct feed_client *clients[CLIENTS] = {NULL};
+    int64_t at[CLIENTS];
+    int bell = 0;
+    for (int step = 0; step < STEPS; step++) {
+        size_t i = rng_below(&rng, CLIENTS);
+        struct feed_taken t;
+        switch (rng_below(&rng, 12)) {
+        case 0:
+            fake_log_write(h, (int64_t)rng_below(&rng, step % 100 ? 40 : 30000));
+            break;
+        case 1: {
+            int64_t oldest = fake_log.state.head - (int64_t)rng_below(&rng, 40000);
+            if (oldest > fake_log.state.oldest)
+                fake_log.state.oldest = oldest;
+            feed_hub_state(h, &fake_log.state, 0);
+            break;
+        }
+        case 2:
+            if (clients[i] && rng_below(&rng, 20) == 0) {
+                feed_leave(clients[i]);
+                clients[i] = NULL;
+            }
+            break;
+        default:
+            if (!clients[i]) {
+                at[i] = (int64_t)rng_below(&rng, (uint64_t)fake_log.state.head + 1);
+                clients[i] = join(h, at[i], &bell);
+            }
+            for (size_t n = rng_below(&rng, 2000); n > 0; n--) {
+                enum feed_next got = next(clients[i], &t);
+                if (got == FEED_NOTHING) {
+                    assert_int_equal(at[i], fake_log.state.head);
+                    break;
+                }
+                if (got == FEED_GAP) {
+                    assert_int_equal(t.from.pos, at[i]);
+                    assert_true(t.to.pos > at[i] && t.to.pos < fake_log.state.oldest);
+                    at[i] = t.to.pos;
+                    continue;
+                }
+                assert_int_equal(got, FEED_EVENT);
+                assert_int_equal(t.event->id.pos, ++at[i]);
+                feed_event_drop(t.event);
+            }
+        }
+    }
+    for (size_t i = 0; i < CLIENTS; i++)
+        if (clients[i])
+            feed_leave(clients[i]);
+    feed_hub_free(h);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(from_now_on),
+        cmocka_unit_test(before_the_reader_stands_clients_wait),
+        cmocka_unit_test(a_page_and_then_the_ring),
+        cmocka_unit_test(falling_out_of_the_ring),
+        cmocka_unit_test(the_ring_is_bounded_in_bytes_too),
+        cmocka_unit_test(a_filter_makes_the_only_holes),
+        cmocka_unit_test(who_wants_nothing_of_it_is_not_woken_and_moves_along),
+        cmocka_unit_test(what_was_pruned_is_a_gap),
+        cmocka_unit_test(pruned_while_it_reads),
+        cmocka_unit_test(a_cursor_beyond_the_head),
+        cmocka_unit_test(a_new_epoch),
+        cmocka_unit_test(the_database_is_ahead_of_the_reader),
+        cmocka_unit_test(a_page_of_the_old_life_is_thrown_away),
+        cmocka_unit_test(an_ill_database_changes_nothing),
+        cmocka_unit_test(no_more_than_so_many),
+        cmocka_unit_test(a_stop_is_told_to_all),
+        cmocka_unit_test(any_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
