@@ -39,7 +39,7 @@ FOREIGN = [
     ("wslay/", "wslay", {"web"}),
     ("zstd.h", "zstd", {"mirror"}),
     ("zlib.h", "zlib", {"web"}),
-    ("openssl/", "crypto", {"mirror"}),
+    ("openssl/", "crypto", {"mirror", "web"}),
     ("confuse.h", "confuse", {"cli"}),
     ("systemd/", "systemd", {"cli"}),
     ("jansson.h", "jansson", {"hn", "web", "enrich"}),

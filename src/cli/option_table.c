@@ -46,6 +46,12 @@ static const struct option_def table[] = {
     {"stream-keep-alive", OPTION_DURATION, FIELD(stream_keep_alive_ms), SERVES, "30s", SECOND, HOUR,
      .metavar = "DURATION",
      .help = "How often an event stream gives a sign of life, whether or not there is news."},
+    {"feed-clients", OPTION_INT, FIELD(feed_clients), SERVES, "2000", 1, 100000, .metavar = "N",
+     .help = "Most clients of the change feed at once; more are refused."},
+    {"cdc-key-file", OPTION_STRING, FIELD(cdc_key_file), SERVES, .accepts = shape_not_empty,
+     .allowed = "the path of a file", .metavar = "FILE",
+     .help = "Read the key of the change feed from FILE. TAIN_CDC_KEY may hold the key itself. "
+             "Without a key there is no /cdc."},
     {"access-log", OPTION_ENUM, FIELD(access_log), SERVES, "none", .choices = "none|all|errors",
      .help = "Which requests get a line in the log."},
     {"no-index", OPTION_BOOL, FIELD(no_index), CMD_SERVE,

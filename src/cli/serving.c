@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -37,6 +38,7 @@ static struct web_options options_of(const struct settings *s, const struct moni
         .query_threads = (int)s->query_threads,
         .max_connections = (int)s->max_connections,
         .keep_alive_ms = (int)s->stream_keep_alive_ms,
+        .feed_clients = (int)s->feed_clients,
         .access_log = (enum access_log)s->access_log,
         .clock = &clock_machine,
         .vitals = &m->vitals,
@@ -45,12 +47,19 @@ static struct web_options options_of(const struct settings *s, const struct moni
     };
 }
 
+static const char *from_environment(const char *name) {
+    return getenv(name);
+}
+
 int serving_start(struct serving *v, const struct settings *s, const struct monitor *m,
                   struct notify *n) {
     struct err e;
-    allow_files(s->max_connections);
+    allow_files(s->max_connections + s->feed_clients);
     *v = (struct serving){.options = options_of(s, m)};
-    enum verdict verdict = web_start(&v->options, &v->web, &e);
+    enum verdict verdict = feed_secret_load(s, from_environment, v->feed_key, &e);
+    v->options.feed_key = v->feed_key[0] ? v->feed_key : NULL;
+    if (verdict == V_OK)
+        verdict = web_start(&v->options, &v->web, &e);
     if (verdict != V_OK) {
         complain(s, e.msg);
         notify_stopping(n, e.msg);

@@ -2,6 +2,7 @@
 #ifndef TAIN_CLI_SERVING_H
 #define TAIN_CLI_SERVING_H
 
+#include "cli/feed_secret.h"
 #include "cli/monitor.h"
 #include "cli/notify.h"
 #include "cli/settings.h"
@@ -11,6 +12,7 @@
 struct serving {
     struct web_options options;
     struct web *web;
+    char feed_key[FEED_SECRET_MAX + 1]; /* "": there is none */
 };
 
 /* Starts the server with the monitor's metrics and health. Answers an exit code, 0 when it runs;

@@ -147,6 +147,7 @@ static void fill_in(struct web_options *o) {
     o->query_threads = o->query_threads ? o->query_threads : 4;
     o->queue = o->queue ? o->queue : 256;
     o->max_connections = o->max_connections ? o->max_connections : 1024;
+    o->feed_clients = o->feed_clients ? o->feed_clients : 2000;
     o->max_per_address = o->max_per_address ? o->max_per_address : 256;
     o->idle_ms = o->idle_ms ? o->idle_ms : 30000;
     o->stop_ms = o->stop_ms ? o->stop_ms : ANSWER_DEADLINE_MS;

@@ -30,6 +30,7 @@ struct web_options {
     int64_t idle_ms;            /* a connection that says nothing is closed; 0: 30 s */
     int64_t stop_ms;            /* what runs may go on for so long after web_stop(); 0: 10 s */
     enum access_log access_log;
+    int feed_clients;     /* of the change feed at once; 0: 2000 */
     const char *feed_key; /* who has it hears all of the change feed; NULL: nobody does */
     const struct clock *clock;
     /* For /metrics, /healthz and /readyz; NULL: they are not there. */
