@@ -94,7 +94,10 @@ void feed_hub_state(struct feed_hub *h, const struct feed_state *st, int64_t com
         for (struct feed_client *c = h->clients; c; c = c->next)
             enter_epoch(c, st->epoch, common_pos);
     }
-    if (first || other)
+    bool lost = st->oldest > h->end + 1; /* pruned before it was read */
+    if (lost)
+        empty_ring(h, st->oldest - 1);
+    if (first || other || lost)
         wake_all(h);
     pthread_mutex_unlock(&h->lock);
 }

@@ -221,6 +221,27 @@ static void what_was_pruned_is_a_gap(void **state UNUSED) {
     feed_hub_free(h);
 }
 
+static void pruned_before_the_reader_came_to_it(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(100);
+    int bell = 0;
+    struct feed_client *c = join(h, -1, &bell);
+    gets_nothing(c);
+    fake_log.state.head = 200;
+    fake_log.state.oldest = 151;
+    feed_hub_state(h, &fake_log.state, 0);
+    assert_int_equal(bell, 1);
+    gets_gap(c, (struct feed_id){EPOCH, 100}, (struct feed_id){EPOCH, 150});
+    for (int64_t pos = 151; pos <= 200; pos++) /* the page is ahead of the ring */
+        gets(c, pos);
+    gets_nothing(c);
+    fake_log.state.head = 150;
+    fake_log_write(h, 51);
+    gets(c, 201);
+    gets_nothing(c);
+    feed_leave(c);
+    feed_hub_free(h);
+}
+
 static void prune_now(void) {
     fake_log.state.oldest = 31;
 }
@@ -446,6 +467,7 @@ int main(void) {
         cmocka_unit_test(a_filter_makes_the_only_holes),
         cmocka_unit_test(who_wants_nothing_of_it_is_not_woken_and_moves_along),
         cmocka_unit_test(what_was_pruned_is_a_gap),
+        cmocka_unit_test(pruned_before_the_reader_came_to_it),
         cmocka_unit_test(pruned_while_it_reads),
         cmocka_unit_test(a_cursor_beyond_the_head),
         cmocka_unit_test(a_new_epoch),
