@@ -65,12 +65,11 @@ void feed_leave(struct feed_client *c) {
     free(c);
 }
 
-/* The hub knows where a cursor of this life stands, as long as it is between what is kept and what
- * has been read; of any other the database must say. */
+/* The hub knows where a cursor of this life stands, as long as it is not beyond what has been read;
+ * of any other the database must say. */
 static bool place_here(const struct feed_hub *h, struct feed_client *c) {
     if (!c->placed)
-        c->placed = c->at.epoch == h->state.epoch && c->at.pos + 1 >= h->state.oldest &&
-                    c->at.pos <= h->end;
+        c->placed = c->at.epoch == h->state.epoch && c->at.pos <= h->end;
     return c->placed;
 }
 

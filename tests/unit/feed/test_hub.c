@@ -174,6 +174,15 @@ static void a_filter_makes_the_only_holes(void **state UNUSED) {
     gets(c, 24);
     gets_nothing(c);
     feed_leave(c);
+    c = join_items(h, 18, &bell);
+    gets(c, 20); /* the last of its page that it wants */
+    gets(c, 22);
+    feed_leave(c);
+    fake_log_begin(EPOCH, 21);
+    c = join_items(h, 18, &bell);
+    gets(c, 20);
+    assert_int_equal(feed_client_cursor(c).pos, 21);
+    feed_leave(c);
     feed_hub_free(h);
 }
 
@@ -242,6 +251,19 @@ static void pruned_before_the_reader_came_to_it(void **state UNUSED) {
     feed_hub_free(h);
 }
 
+/* What the ring still has is no gap, whatever the log has dropped. */
+static void pruned_but_in_the_ring(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(0);
+    int bell = 0;
+    fake_log_write(h, 10);
+    fake_log.state.oldest = 8;
+    feed_hub_state(h, &fake_log.state, 0);
+    struct feed_client *c = join(h, 2, &bell);
+    gets(c, 3);
+    feed_leave(c);
+    feed_hub_free(h);
+}
+
 static void prune_now(void) {
     fake_log.state.oldest = 31;
 }
@@ -276,9 +298,12 @@ static void a_cursor_beyond_the_head(void **state UNUSED) {
 
 static void a_new_epoch(void **state UNUSED) {
     struct feed_hub *h = hub_at_head(0);
-    int bells[3] = {0, 0, 0};
+    int bells[4] = {0};
     struct feed_client *ahead = join(h, -1, &bells[0]), *behind = join(h, -1, &bells[1]);
+    struct feed_client *at_eight = join(h, -1, &bells[3]);
     fake_log_write(h, 10);
+    for (int64_t pos = 1; pos <= 8; pos++)
+        gets(at_eight, pos);
     for (int64_t pos = 1; pos <= 10; pos++)
         gets(ahead, pos);
     gets_nothing(ahead);
@@ -291,6 +316,8 @@ static void a_new_epoch(void **state UNUSED) {
     assert_int_equal(bells[0], 2);
     fake_log_write(h, 2);
     gets_gap(ahead, (struct feed_id){EPOCH, 10}, (struct feed_id){EPOCH + 5, 7});
+    gets_gap(at_eight, (struct feed_id){EPOCH, 8}, (struct feed_id){EPOCH + 5, 7});
+    feed_leave(at_eight);
     struct feed_taken t;
     assert_int_equal(next(ahead, &t), FEED_EVENT);
     assert_int_equal(t.event->id.epoch, EPOCH + 5);
@@ -468,6 +495,7 @@ int main(void) {
         cmocka_unit_test(who_wants_nothing_of_it_is_not_woken_and_moves_along),
         cmocka_unit_test(what_was_pruned_is_a_gap),
         cmocka_unit_test(pruned_before_the_reader_came_to_it),
+        cmocka_unit_test(pruned_but_in_the_ring),
         cmocka_unit_test(pruned_while_it_reads),
         cmocka_unit_test(a_cursor_beyond_the_head),
         cmocka_unit_test(a_new_epoch),
