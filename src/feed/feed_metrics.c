@@ -17,7 +17,7 @@
 GAUGE(m_feed_head, "tain_feed_head", "position", "The last position that was given to a change.");
 GAUGE(m_feed_oldest, "tain_feed_oldest", "position",
       "The first position that is still kept; who stands before it gets a gap.");
-GAUGE(m_feed_epoch, "tain_feed_epoch", "unix seconds",
+GAUGE(m_feed_epoch, "tain_feed_epoch", "unix time",
       "When the present life of the log began; a new one makes gaps.");
 COUNTER(m_feed_numbered, "tain_feed_published_total", "changes",
         "Changes that this process gave positions to; on SQLite they are written with them.");

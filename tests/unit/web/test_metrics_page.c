@@ -1,5 +1,6 @@
 /* docs/metrics.md says of every family what the code says. When it does not, the test prints the
  * lines that belong between its two marks. Also: every family is well made. */
+#include "feed/feed_metrics.h"
 #include "mirror/metrics.h"
 #include "web/process_metrics.h"
 #include "web/web_metrics.h"
@@ -26,7 +27,7 @@ struct group {
     struct metric *const *all;
     size_t n;
 };
-#define GROUPS 4
+#define GROUPS 5
 
 static struct group group(int i) {
     if (i == 0)
@@ -35,6 +36,8 @@ static struct group group(int i) {
         return (struct group){"updater only", updater_metrics, updater_n_metrics};
     if (i == 2)
         return (struct group){"serve", web_metrics, web_n_metrics};
+    if (i == 3)
+        return (struct group){"serve and up: the change feed", feed_metrics, feed_n_metrics};
     return (struct group){"every process", process_metrics, process_n_metrics};
 }
 
@@ -122,7 +125,7 @@ static void every_family_is_well_made(void **state UNUSED) {
     for (int i = 0; i < GROUPS; i++)
         for (size_t k = 0; k < group(i).n; k++) {
             const struct metric *m = group(i).all[k];
-            check_name(m, i < 3);
+            check_name(m, i < GROUPS - 1);
             assert_in_range(m->n_series, m->type == METRIC_HISTOGRAM ? 0 : 1, METRIC_MAX_SERIES);
             assert_in_range(m->n_bounds, 0, METRIC_MAX_BUCKETS);
             for (int b = 1; b < m->n_bounds; b++)
