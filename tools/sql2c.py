@@ -80,9 +80,11 @@ def indexes_of(migrations, kind):
         if kind == "pg":
             found += re.findall(r"CONSTRAINT (\w+)\s+(?:EXCLUDE|UNIQUE)", text)
             found += [f"{table}_pkey" for table, body in
-                      re.findall(r"CREATE TABLE (\w+) \((.*?)\n\);", text, re.S)
+                      re.findall(r"CREATE TABLE (\w+) \((.*?)\n\)[^\n]*;", text, re.S)
                       if "PRIMARY KEY" in body]
-        found = [name for name in found if name not in re.findall(r"DROP INDEX (\w+)", text)]
+        gone = re.findall(r"DROP INDEX (\w+)", text)
+        gone += [f"{table}_pkey" for table in re.findall(r"DROP TABLE (\w+)", text)]
+        found = [name for name in found if name not in gone]
     return found
 
 

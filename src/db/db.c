@@ -104,6 +104,21 @@ enum verdict db_script(struct db *db, const char *sql, struct err *e) {
     return db->driver->script(db, sql, e);
 }
 
+static enum verdict no_doorbell(struct err *e) {
+    return err_set(e, V_INVALID, "db", 0, "only PostgreSQL has a doorbell");
+}
+
+enum verdict db_listen(struct db *db, const char *channel, struct err *e) {
+    return db->driver->listen ? db->driver->listen(db, channel, e) : no_doorbell(e);
+}
+
+enum verdict db_wait_notice(struct db *db, int wake_fd, int timeout_ms, bool *ret_rung,
+                            struct err *e) {
+    *ret_rung = false;
+    return db->driver->wait_notice ? db->driver->wait_notice(db, wake_fd, timeout_ms, ret_rung, e)
+                                   : no_doorbell(e);
+}
+
 enum verdict db_recover(struct db *db, struct err *e) {
     db_rollback(db);
     return db->driver->recover(db, e);

@@ -86,6 +86,14 @@ int64_t db_changes(const struct db *db);
 /* Several statements as text, without parameters: migrations and settings. */
 MUST_CHECK enum verdict db_script(struct db *db, const char *sql, struct err *e);
 
+/* The doorbell of PostgreSQL; V_INVALID elsewhere. A new connection (db_recover) has to listen
+ * anew: until then to wait is V_RETRY. */
+MUST_CHECK enum verdict db_listen(struct db *db, const char *channel, struct err *e);
+/* Sleeps until someone rang (*ret_rung; also while another statement ran), until wake_fd can be
+ * read (-1: there is none; it is not read), or the time is over; now and then for less. */
+MUST_CHECK enum verdict db_wait_notice(struct db *db, int wake_fd, int timeout_ms, bool *ret_rung,
+                                       struct err *e);
+
 /* After V_RETRY: rolls back what is open and, when the connection is gone, makes a new one.
  * V_RETRY: still no connection. */
 MUST_CHECK enum verdict db_recover(struct db *db, struct err *e);

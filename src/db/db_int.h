@@ -15,6 +15,10 @@ struct db_driver {
                          size_t n_rows, db_row_fn *fn, void *ctx, struct err *e);
     enum verdict (*check)(struct db *db, int stmt, struct err *e);
     enum verdict (*recover)(struct db *db, struct err *e);
+    /* NULL: there is no doorbell */
+    enum verdict (*listen)(struct db *db, const char *channel, struct err *e);
+    enum verdict (*wait_notice)(struct db *db, int wake_fd, int timeout_ms, bool *ret_rung,
+                                struct err *e);
     int64_t (*row_int)(const struct db_row *row, int col);
     struct str (*row_text)(const struct db_row *row, int col);
     const char *begin, *begin_read;

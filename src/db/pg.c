@@ -2,6 +2,7 @@
 #include "db/secret.h"
 
 #include <libpq-fe.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ struct pg_db {
     PGconn *conn;
     char *uri, *schema;
     bool *prepared;
+    bool listening;                   /* on this connection */
     struct strbuf arrays[MAX_PARAMS]; /* reused from call to call */
 };
 
@@ -219,6 +221,7 @@ static enum verdict connect_now(struct pg_db *p, struct err *e) {
         "keepalives_interval", "keepalives_count",          "dbname",           NULL};
     const char *const values[] = {"10", "tain", "30000", "10", "5", "3", p->uri, NULL};
     PQfinish(p->conn);
+    p->listening = false;
     p->conn = PQconnectdbParams(keys, values, 1);
     if (PQstatus(p->conn) != CONNECTION_OK)
         return unconnected(p, e);
@@ -230,6 +233,44 @@ static enum verdict pg_recover(struct db *db, struct err *e) {
     if (PQstatus(p->conn) == CONNECTION_OK && PQtransactionStatus(p->conn) == PQTRANS_IDLE)
         return V_OK;
     return connect_now(p, e);
+}
+
+static enum verdict pg_listen(struct db *db, const char *channel, struct err *e) {
+    struct pg_db *p = self_of(db);
+    char *quoted = PQescapeIdentifier(p->conn, channel, strlen(channel));
+    if (!quoted)
+        return failed(p, NULL, e);
+    char sql[256];
+    snprintf(sql, sizeof sql, "LISTEN %s", quoted);
+    PQfreemem(quoted);
+    enum verdict v = pg_script(db, sql, e);
+    p->listening = v == V_OK;
+    return v;
+}
+
+/* However often it rang, it is one message. */
+static bool take_notices(struct pg_db *p) {
+    bool any = false;
+    for (PGnotify *n; (n = PQnotifies(p->conn)); any = true)
+        PQfreemem(n);
+    return any;
+}
+
+static enum verdict pg_wait_notice(struct db *db, int wake_fd, int timeout_ms, bool *ret_rung,
+                                   struct err *e) {
+    struct pg_db *p = self_of(db);
+    if (!p->listening)
+        return err_set(e, V_RETRY, "postgres", 0, "this connection does not listen");
+    *ret_rung = take_notices(p); /* some come along with the answer to a statement */
+    if (*ret_rung)
+        return V_OK;
+    struct pollfd fds[] = {{.fd = PQsocket(p->conn), .events = POLLIN},
+                           {.fd = wake_fd, .events = POLLIN}};
+    (void)poll(fds, 2, timeout_ms); /* a signal ends the sleep, and that is all it does */
+    if (PQconsumeInput(p->conn) == 0)
+        return failed(p, NULL, e);
+    *ret_rung = take_notices(p);
+    return V_OK;
 }
 
 static int64_t pg_row_int(const struct db_row *row, int col) {
@@ -254,6 +295,8 @@ static const struct db_driver driver = {
     .each = pg_each,
     .check = pg_check,
     .recover = pg_recover,
+    .listen = pg_listen,
+    .wait_notice = pg_wait_notice,
     .row_int = pg_row_int,
     .row_text = pg_row_text,
     .begin = "BEGIN",

@@ -99,6 +99,12 @@ static enum verdict step_all(struct sqlite_db *s, sqlite3_stmt *st, db_row_fn *f
     return v;
 }
 
+/* Rows that the last statement touched itself; not those that triggers of it did. The library
+ * remembers those of an earlier statement when this one touched none. */
+static int64_t touched(struct sqlite_db *s, int64_t total_before) {
+    return sqlite3_total_changes64(s->handle) == total_before ? 0 : sqlite3_changes64(s->handle);
+}
+
 static enum verdict sqlite_run(struct db *db, int stmt, const struct db_val *vals, size_t n,
                                db_row_fn *fn, void *ctx, struct err *e) {
     struct sqlite_db *s = self_of(db);
@@ -115,7 +121,7 @@ static enum verdict sqlite_run(struct db *db, int stmt, const struct db_val *val
     }
     int64_t before = sqlite3_total_changes64(s->handle);
     v = step_all(s, st, fn, ctx, e);
-    db->changes = sqlite3_total_changes64(s->handle) - before;
+    db->changes = touched(s, before);
     return v;
 }
 
@@ -124,7 +130,6 @@ static enum verdict sqlite_each(struct db *db, int stmt, const struct db_col *co
     struct sqlite_db *s = self_of(db);
     sqlite3_stmt *st = NULL;
     enum verdict v = prepare(s, stmt, &st, e);
-    int64_t before = sqlite3_total_changes64(s->handle);
     for (size_t r = 0; r < n_rows && v == V_OK; r++) {
         for (size_t c = 0; c < n_cols; c++) {
             int rc = cols[c].type == DB_INT ? bind_int(st, (int)c + 1, cols[c].ints[r])
@@ -132,9 +137,10 @@ static enum verdict sqlite_each(struct db *db, int stmt, const struct db_col *co
             if (rc != SQLITE_OK)
                 return failed(s, e);
         }
+        int64_t before = sqlite3_total_changes64(s->handle);
         v = step_all(s, st, fn, ctx, e);
+        db->changes += touched(s, before);
     }
-    db->changes = sqlite3_total_changes64(s->handle) - before;
     return v;
 }
 

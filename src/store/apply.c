@@ -145,9 +145,22 @@ static enum verdict settle_segment(struct apply *a) {
                   DB_VALS(DBI(b->segment_id), DBI(counts[0] + counts[1])), NULL, NULL, a->e);
 }
 
-/* The mirror's own segments bring history, not news. */
-static enum verdict note_news(struct apply *a) {
-    return a->b->purpose == PURPOSE_MIRROR ? V_OK : apply_note_changes(a);
+/* The mirror's own segments may bring history; what else fetches looks for news. */
+static bool may_be_history(const struct apply *a) {
+    return a->n > 0 && !a->s->log_history && (a->import || a->b->purpose == PURPOSE_MIRROR);
+}
+
+enum verdict apply_hush(struct apply *a) {
+    if (!may_be_history(a))
+        return V_OK;
+    return db_run(a->s->db, SQL_FEED_BULK_ON, DB_VALS(DBI(a->hi)), NULL, NULL, a->e);
+}
+
+/* On PostgreSQL it ends with the transaction. */
+enum verdict apply_speak(struct apply *a) {
+    if (!may_be_history(a) || store_is_shared(a->s))
+        return V_OK;
+    return db_run(a->s->db, SQL_FEED_BULK_OFF, DB_NO_VALS, NULL, NULL, a->e);
 }
 
 static enum verdict run_steps(struct apply *a, apply_step *const *steps, size_t n) {
@@ -192,8 +205,8 @@ void apply_tell_items(struct apply *a) {
 
 enum verdict store_apply(struct store *s, struct batch *b, struct apply_stats *ret, struct err *e) {
     static apply_step *const steps[] = {
-        pass_fence,  apply_compare,    apply_find_stories, apply_write_items, apply_note_index,
-        apply_adopt, apply_exceptions, settle_segment,     note_news,
+        pass_fence,  apply_compare,    apply_find_stories, apply_hush,       apply_write_items,
+        apply_speak, apply_note_index, apply_adopt,        apply_exceptions, settle_segment,
     };
     struct apply a = {.s = s, .b = b, .stats = ret, .e = e};
     enum verdict v = apply_in_transaction(&a, steps, ARRAY_LEN(steps));

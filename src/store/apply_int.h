@@ -53,8 +53,10 @@ enum verdict apply_exceptions(struct apply *a);
 /* The part of apply_exceptions() that removes every trouble of what is stored now. */
 enum verdict apply_clear_stored(struct apply *a);
 
-/* Notes what was inserted or changed as recent; the last step, see store_note_changes(). */
-enum verdict apply_note_changes(struct apply *a);
+/* Around the steps of a batch that may be history: what they write stays out of the change log if
+ * all of it is. */
+enum verdict apply_hush(struct apply *a);
+enum verdict apply_speak(struct apply *a);
 
 /* Writes into the batch what became of its items; after the commit. */
 void apply_tell_items(struct apply *a);

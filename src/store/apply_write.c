@@ -197,16 +197,3 @@ enum verdict apply_write_items(struct apply *a) {
     a->stats->stale = (int64_t)pick(a, ACT_STALE, works);
     return v;
 }
-
-enum verdict apply_note_changes(struct apply *a) {
-    int64_t *ids = apply_ints(a, a->n);
-    struct str *names = apply_texts(a, a->n);
-    size_t n = 0;
-    for (size_t i = 0; i < a->n; i++) {
-        if (a->works[i].action != ACT_INSERT && a->works[i].action != ACT_UPDATE)
-            continue;
-        names[n] = STR_NONE;
-        ids[n++] = a->works[i].item->id;
-    }
-    return store_note_changes(a->s, ids, names, n, a->e);
-}

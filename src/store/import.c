@@ -101,8 +101,9 @@ static enum verdict pass_import_fence(struct apply *a) {
 enum verdict store_import_batch(struct store *s, struct batch *b, const struct import_step *step,
                                 struct apply_stats *ret, struct err *e) {
     static apply_step *const steps[] = {
-        pass_import_fence, apply_compare, apply_find_stories, apply_write_items,
-        apply_note_index,  apply_adopt,   apply_exceptions,
+        pass_import_fence, apply_compare,     apply_find_stories,
+        apply_hush,        apply_write_items, apply_speak,
+        apply_note_index,  apply_adopt,       apply_exceptions,
     };
     struct apply a = {.s = s, .b = b, .stats = ret, .loose = true, .import = step, .e = e};
     return apply_in_transaction(&a, steps, ARRAY_LEN(steps));

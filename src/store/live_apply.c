@@ -96,8 +96,8 @@ static enum verdict add_ages(struct apply *a) {
 enum verdict store_apply_live(struct store *s, struct batch *b, struct apply_stats *ret,
                               struct err *e) {
     static apply_step *const steps[] = {
-        pass_live_fence, apply_compare,   apply_find_stories, apply_write_items,  apply_note_index,
-        apply_adopt,     live_exceptions, add_ages,           apply_note_changes,
+        pass_live_fence,  apply_compare, apply_find_stories, apply_write_items,
+        apply_note_index, apply_adopt,   live_exceptions,    add_ages,
     };
     struct apply a = {.s = s, .b = b, .stats = ret, .loose = true, .e = e};
     enum verdict v = apply_in_transaction(&a, steps, ARRAY_LEN(steps));

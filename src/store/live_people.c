@@ -127,20 +127,6 @@ static enum verdict stamp_users(struct putting *p, int stmt, const struct user_a
     return db_each(p->s->db, stmt, cols, 2, n, NULL, NULL, p->e);
 }
 
-static enum verdict note_changes(struct putting *p) {
-    struct str *names = texts(p, p->n);
-    int64_t *ids = ints(p, p->n);
-    size_t n = 0;
-    for (size_t i = 0; i < p->n; i++) {
-        enum fate fate = p->people[i].fate;
-        if (fate != USER_INSERT && fate != USER_UPDATE && fate != USER_GONE)
-            continue;
-        ids[n] = DB_NULL;
-        names[n++] = p->people[i].answer->name;
-    }
-    return store_note_changes(p->s, ids, names, n, p->e);
-}
-
 static enum verdict put_users(struct putting *p, int64_t *ret_changed) {
     struct str *names = texts(p, p->n);
     for (size_t i = 0; i < p->n; i++)
@@ -171,7 +157,7 @@ static enum verdict put_users(struct putting *p, int64_t *ret_changed) {
         v = stamp_users(p, SQL_USERS_TOUCH, who, n);
     if (v == V_OK)
         v = db_each(p->s->db, SQL_USER_WORK_FORGET, cols, 1, p->n, NULL, NULL, p->e);
-    return v == V_OK ? note_changes(p) : v;
+    return v;
 }
 
 enum verdict store_put_users(struct store *s, const struct user_answer *users, size_t n,

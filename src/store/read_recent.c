@@ -1,34 +1,13 @@
-/* What changed lately. A change is numbered under a lock that its writer holds until it is
- * committed: the next writer sees it and counts on from it. So the largest number that can be seen
- * rises with every change that becomes visible, and is the mark. Readers take no lock. */
+/* What changed lately, out of the change log. The mark is the last position that was given out: it
+ * rises with every change that becomes visible. Readers take no lock. */
 #include "store/read_int.h"
 
-/* So many changes stay; what is older goes in lumps, from the low end of the key. */
-#define KEEP_CHANGES 20000
-#define PRUNE_STEP 1000
+/* So many changes are ever looked at. */
+#define RECENT_MAX 20000
 
 /* An item that is talked about changes many times: so many changes are looked at for each one that
  * is asked for. */
 #define CHANGES_EACH 8
-
-static enum verdict prune(struct store *s, size_t added, struct err *e) {
-    int64_t mark;
-    enum verdict v = store_recent_mark(s, &mark, e);
-    if (v != V_OK || mark / PRUNE_STEP == (mark - (int64_t)added) / PRUNE_STEP)
-        return v;
-    return db_run(s->db, SQL_RECENT_PRUNE, DB_VALS(DBI(mark - KEEP_CHANGES)), NULL, NULL, e);
-}
-
-enum verdict store_note_changes(struct store *s, const int64_t *ids, const struct str *names,
-                                size_t n, struct err *e) {
-    if (n == 0)
-        return V_OK;
-    enum verdict v = db_run(s->db, SQL_RECENT_LOCK, DB_NO_VALS, NULL, NULL, e);
-    const struct db_col cols[] = {DB_INTS(ids), DB_TEXTS(names)};
-    if (v == V_OK)
-        v = db_each(s->db, SQL_RECENT_NOTE, cols, 2, n, NULL, NULL, e);
-    return v == V_OK ? prune(s, n, e) : v;
-}
 
 enum verdict store_recent_mark(struct store *s, int64_t *ret, struct err *e) {
     return db_run_int(s->db, SQL_RECENT_MARK, DB_NO_VALS, ret, e);
@@ -67,7 +46,7 @@ static enum verdict read_all(struct store *s, size_t max_items, size_t max_names
 }
 
 static size_t at_most(size_t n) {
-    return n < KEEP_CHANGES + PRUNE_STEP ? n : KEEP_CHANGES + PRUNE_STEP;
+    return n < RECENT_MAX ? n : RECENT_MAX;
 }
 
 enum verdict store_read_recent(struct store *s, struct arena *a, size_t max_items, size_t max_names,
@@ -88,7 +67,7 @@ enum verdict store_read_recent(struct store *s, struct arena *a, size_t max_item
 
 struct since_reading {
     struct recent_reading r;
-    int64_t mark;
+    int64_t mark, n;
 };
 
 static enum verdict read_change(void *ctx, const struct db_row *row) {
@@ -100,7 +79,21 @@ static enum verdict read_change(void *ctx, const struct db_row *row) {
     else
         r->names[r->n_names++] = arena_str(r->a, db_row_text(row, 1));
     since->mark = db_row_int(row, 2);
+    since->n += db_row_int(row, 3);
     return V_OK;
+}
+
+/* Behind the last of all that is ours there may be changes of other tables, which count too. */
+static enum verdict read_since(struct store *s, size_t max, struct since_reading *since,
+                               struct err *e) {
+    int64_t head;
+    enum verdict v = store_recent_mark(s, &head, e);
+    if (v == V_OK)
+        v = db_run(s->db, SQL_RECENT_SINCE, DB_VALS(DBI(since->mark), DBI((int64_t)max)),
+                   read_change, since, e);
+    if (v == V_OK && since->n < (int64_t)max && head > since->mark)
+        since->mark = head;
+    return v;
 }
 
 enum verdict store_read_recent_since(struct store *s, struct arena *a, int64_t mark, size_t max,
@@ -109,8 +102,9 @@ enum verdict store_read_recent_since(struct store *s, struct arena *a, int64_t m
     struct since_reading since = {.r = {.a = a}, .mark = mark};
     since.r.ids = arena_alloc(a, (max + 1) * sizeof *since.r.ids);
     since.r.names = arena_alloc(a, (max + 1) * sizeof *since.r.names);
-    enum verdict v = db_run(s->db, SQL_RECENT_SINCE, DB_VALS(DBI(mark), DBI((int64_t)max)),
-                            read_change, &since, e);
+    enum verdict v = db_begin_read(s->db, e);
+    if (v == V_OK)
+        v = store_end(s, read_since(s, max, &since, e), e);
     if (v != V_OK)
         return v;
     *ret = (struct recent){since.r.ids, since.r.n_ids, since.r.names, since.r.n_names};
@@ -135,5 +129,6 @@ enum verdict store_recent_rate(struct store *s, int64_t *ret, size_t n, struct e
     struct rate_reading r = {ret, n};
     for (size_t i = 0; i < n; i++)
         ret[i] = 0;
-    return db_run(s->db, SQL_RECENT_RATE, DB_VALS(DBI((int64_t)n)), read_minute, &r, e);
+    return db_run(s->db, SQL_RECENT_RATE, DB_VALS(DBI((int64_t)n), DBI(RECENT_MAX)), read_minute,
+                  &r, e);
 }

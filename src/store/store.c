@@ -30,6 +30,7 @@ enum verdict store_open(const struct store_options *o, struct store **ret, struc
         return err_set(e, V_NOT_FOUND, "config", 0, "there is no archive at %s", o->uri + 7);
     struct store *s = xcalloc(1, sizeof *s);
     s->revisions = o->revisions;
+    s->log_history = o->log_history;
     s->clock = o->clock ? o->clock : &clock_machine;
     s->lease_ms = o->lease_ms ? o->lease_ms : LEASE_MS;
     arena_init(&s->scratch);
@@ -138,7 +139,10 @@ enum verdict store_state(struct store *s, struct archive_state *ret, struct err 
 }
 
 enum verdict store_note_maxitem(struct store *s, int64_t maxitem, struct err *e) {
-    return db_run(s->db, SQL_STATE_SET_MAXITEM, DB_VALS(DBI(maxitem)), NULL, NULL, e);
+    enum verdict v = db_run(s->db, SQL_STATE_SET_MAXITEM, DB_VALS(DBI(maxitem)), NULL, NULL, e);
+    /* the first one ever: what is below was there before us */
+    return v == V_OK ? db_run(s->db, SQL_FEED_SET_HISTORY, DB_VALS(DBI(maxitem)), NULL, NULL, e)
+                     : v;
 }
 
 enum verdict store_lower_floor(struct store *s, int64_t floor_id, struct err *e) {

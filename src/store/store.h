@@ -26,7 +26,8 @@ struct store_options {
     enum revisions revisions;
     int64_t lease_ms; /* how long a claim holds without a heartbeat; 0: LEASE_MS */
     enum schema_rule schema_rule;
-    bool must_exist; /* V_NOT_FOUND when there is no archive yet */
+    bool log_history; /* history goes into the change log too, see store/feed.h */
+    bool must_exist;  /* V_NOT_FOUND when there is no archive yet */
 };
 
 MUST_CHECK enum verdict store_open(const struct store_options *o, struct store **ret,

@@ -16,6 +16,7 @@ struct store {
     char *schema;
     enum revisions revisions;
     int64_t lease_ms;
+    bool log_history;
     struct arena scratch;   /* emptied by each verb that uses it */
     struct made_list *made; /* lists that were made a moment ago: read_lists.c; may be NULL */
 };
@@ -37,11 +38,6 @@ struct str store_clean_text(struct store *s, struct str text);
 /* Reads the first 14 columns of a row into *ret, in the order of export_items; no kids, and nothing
  * derived. Texts are copied into the arena. */
 void store_item_of_row(struct arena *a, const struct db_row *row, struct item *ret);
-/* Notes in the caller's transaction, as its last statements, what changed: ids and names, absent
- * where the other one is meant. n 0 is fine. */
-MUST_CHECK enum verdict store_note_changes(struct store *s, const int64_t *ids,
-                                           const struct str *names, size_t n, struct err *e);
-
 /* Is a `parts` column what we write there? NULL is. */
 bool store_parts_are_list(struct str text);
 

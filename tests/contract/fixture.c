@@ -155,10 +155,15 @@ const char *dump(struct fix *f) {
                                          "user_work",
                                          "lists",
                                          "update_ages",
-                                         "recent_changes"};
+                                         "feed_state",
+                                         "feed_epochs",
+                                         "cdc_tables",
+                                         "cdc_failures"};
     CLEANUP(strbuf_release) struct strbuf all;
     strbuf_init(&all, (size_t)64 << 20);
     for (size_t i = 0; i < ARRAY_LEN(tables); i++)
         strbuf_addf(&all, "%s: %s\n", tables[i], q(f, "SELECT * FROM %s ORDER BY 1, 2", tables[i]));
+    strbuf_addf(&all, "change_log: %s\n",
+                q(f, "SELECT table_id, action, key, data FROM change_log ORDER BY seq"));
     return arena_strdup(&f->arena, all.p);
 }

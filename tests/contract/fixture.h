@@ -129,5 +129,6 @@ int read_recent_tests(void);
 int read_thread_tests(void);
 int search_tests(void);
 int index_tests(void);
+int feed_tests(void);
 
 #endif

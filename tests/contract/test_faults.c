@@ -95,6 +95,9 @@ static void after_step_8(void **state) {
 static void after_step_9(void **state) {
     fail_and_repeat(*state, "apply_step:9:fail");
 }
+static void after_step_10(void **state) {
+    fail_and_repeat(*state, "apply_step:10:fail");
+}
 static void before_the_commit(void **state) {
     fail_and_repeat(*state, "db_before_commit:1:fail");
 }
@@ -102,7 +105,7 @@ static void before_the_commit(void **state) {
 static void no_step_was_forgotten(void **state) {
     struct fix *f = *state;
     before(f);
-    fault_setup("apply_step:10:fail");
+    fault_setup("apply_step:11:fail");
     apply_ok(f->s, batch_with_everything(f));
 }
 
@@ -150,6 +153,7 @@ int fault_tests(void) {
         CASE(after_step_7),
         CASE(after_step_8),
         CASE(after_step_9),
+        CASE(after_step_10),
         CASE(before_the_commit),
         CASE(no_step_was_forgotten),
         CASE(a_claim_that_fails_leaves_the_segment),

@@ -320,16 +320,13 @@ static void after_step_7(void **state) {
 static void after_step_8(void **state) {
     fail_and_repeat(*state, "apply_step:8:fail");
 }
-static void after_step_9(void **state) {
-    fail_and_repeat(*state, "apply_step:9:fail");
-}
 static void before_the_commit(void **state) {
     fail_and_repeat(*state, "db_before_commit:1:fail");
 }
 
 static void no_step_was_forgotten(void **state) {
     struct fix *f = *state;
-    fault_setup("apply_step:10:fail");
+    fault_setup("apply_step:9:fail");
     apply_live_ok(f, batch_with_everything(f));
 }
 
@@ -363,7 +360,6 @@ int live_tests(void) {
         CASE(after_step_6),
         CASE(after_step_7),
         CASE(after_step_8),
-        CASE(after_step_9),
         CASE(before_the_commit),
         CASE(no_step_was_forgotten),
         CASE(empty_batches_are_fine),

@@ -1,12 +1,16 @@
 /* What changed lately: who notes it, and what the mark promises. */
 #include "fixture.h"
 
+#include "store/feed.h"
 #include "store/live.h"
 #include "store/read.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <string.h>
+/* What is committed is told when it is numbered. */
+static void publish(struct fix *f) {
+    struct err e;
+    size_t n;
+    assert_ok(store_feed_publish(f->s, 10000, &n, &e));
+}
 
 /* "items / names", the newest change first. */
 static const char *recent_text(struct fix *f, size_t max_items, size_t max_names) {
@@ -15,6 +19,7 @@ static const char *recent_text(struct fix *f, size_t max_items, size_t max_names
     int64_t mark = -1, alone = -1;
     CLEANUP(strbuf_release) struct strbuf b;
     strbuf_init(&b, 1 << 20);
+    publish(f);
     assert_ok(store_read_recent(f->s, &f->arena, max_items, max_names, &r, &mark, &e));
     assert_ok(store_recent_mark(f->s, &alone, &e));
     assert_int_equal(mark, alone);
@@ -29,6 +34,7 @@ static const char *recent_text(struct fix *f, size_t max_items, size_t max_names
 static int64_t mark_of(struct fix *f) {
     struct err e;
     int64_t mark = -1;
+    publish(f);
     assert_ok(store_recent_mark(f->s, &mark, &e));
     return mark;
 }
@@ -107,6 +113,7 @@ static const char *since_text(struct fix *f, int64_t *mark, size_t max) {
     struct recent r;
     CLEANUP(strbuf_release) struct strbuf b;
     strbuf_init(&b, 1 << 20);
+    publish(f);
     assert_ok(store_read_recent_since(f->s, &f->arena, *mark, max, &r, mark, &e));
     for (size_t i = 0; i < r.n_items; i++)
         strbuf_addf(&b, "%lld ", (long long)r.items[i]);
@@ -153,70 +160,53 @@ static void what_fails_leaves_no_news(void **state) {
     assert_string_equal(recent_text(f, 10, 10), "5 /");
 }
 
-static void old_changes_go(void **state) {
+/* The changes of others are passed over, and not looked at again. */
+static void others_move_the_mark(void **state) {
     struct fix *f = *state;
-    enum { BATCH = 700, ROUNDS = 32 };
-    for (int round = 0; round < ROUNDS; round++) {
-        struct batch *b = live_batch(f);
-        for (int i = 0; i < BATCH; i++) {
-            char json[80];
-            snprintf(json, sizeof json, "{'id':%d,'type':'story'}", 1 + round * BATCH + i);
-            put_item(b, T0, json);
-        }
-        apply_live_ok(f, b);
-    }
-    assert_int_equal(mark_of(f), ROUNDS * BATCH);
-    assert_in_range(qi(f, "SELECT COUNT(*) FROM recent_changes"), 20000, 21700);
-    assert_int_equal(qi(f, "SELECT MAX(item_id) FROM recent_changes"), ROUNDS * BATCH);
+    live(f, T0, "{'id':5,'type':'story'}");
+    for (int i = 0; i < 3; i++)
+        x(f,
+          "INSERT INTO change_log (table_id, action, key, data, at)"
+          " VALUES (100, 'insert', '{\"id\":7}', '{}', %lld)",
+          (long long)T0);
+    x(f, "DELETE FROM items WHERE id = 5");
+    int64_t mark = 0;
+    assert_int_equal(mark_of(f), 5);
+    assert_string_equal(recent_text(f, 10, 10), "5 /");
+    assert_string_equal(since_text(f, &mark, 10), "5 /");
+    assert_int_equal(mark, 5);
+    live(f, T0, "{'id':6,'type':'story'}");
+    assert_string_equal(since_text(f, &mark, 1), "6 /");
+    assert_int_equal(mark, 6);
 }
 
-struct second_writer {
-    struct store *s;
-    enum verdict v;
-};
-
-static enum verdict note(struct store *s, int64_t id) {
-    struct err e;
-    const struct str none = STR_NONE;
-    return store_note_changes(s, &id, &none, 1, &e);
-}
-
-static void *write_second(void *arg) {
-    struct second_writer *w = arg;
-    struct err e;
-    w->v = db_begin(w->s->db, &e);
-    if (w->v == V_OK)
-        w->v = store_end(w->s, note(w->s, 8), &e);
-    return NULL;
-}
-
-/* A writer that numbered its change first and commits last would be passed over by a mark that has
- * risen already. So the second one waits, and counts on from what the first one wrote. */
-static void numbers_follow_commits(void **state) {
+static void changes_are_counted_by_minutes(void **state) {
     struct fix *f = *state;
     struct err e;
-    if (fix_kind == DB_SQLITE)
-        return; /* one writer at a time */
-    struct store *first = fix_open(f);
-    struct second_writer second = {.s = fix_open(f)};
-    pthread_t thread;
-    assert_ok(db_begin(first->db, &e));
-    assert_int_equal(note(first, 7), V_OK);
-    assert_int_equal(pthread_create(&thread, NULL, write_second, &second), 0);
-    while (qi(f, "SELECT COUNT(*) FROM pg_locks WHERE NOT granted") == 0)
-        sched_yield();
-    assert_int_equal(mark_of(f), 0);
-    assert_ok(db_commit(first->db, &e));
-    pthread_join(thread, NULL);
-    assert_int_equal(second.v, V_OK);
-    assert_q("1|7 2|8", f, "SELECT change_id, item_id FROM recent_changes ORDER BY change_id");
+    int64_t rate[3];
+    live(f, T0, "{'id':5,'type':'story'}");
+    live(f, T0, "{'id':6,'type':'story'}");
+    live(f, T0, "{'id':7,'type':'story'}");
+    put_user(f, "a", 1, true);
+    (void)mark_of(f);
+    x(f, "UPDATE change_log SET at = %lld", (long long)T0 - 1000);
+    x(f, "UPDATE change_log SET at = %lld WHERE seq = 2", (long long)T0 - 61000);
+    x(f, "UPDATE change_log SET at = %lld WHERE seq = 3", (long long)T0 + 61000);
+    assert_ok(store_recent_rate(f->s, rate, 3, &e));
+    assert_int_equal(rate[0], 0);
+    assert_int_equal(rate[1], 1);
+    assert_int_equal(rate[2], 1);
 }
 
 int read_recent_tests(void) {
     static const struct CMUnitTest tests[] = {
-        CASE(the_live_stream_is_noted), CASE(history_is_no_news),        CASE(profiles_are_noted),
-        CASE(a_mark_can_be_followed),   CASE(what_fails_leaves_no_news), CASE(old_changes_go),
-        CASE(numbers_follow_commits),
+        CASE(the_live_stream_is_noted),
+        CASE(history_is_no_news),
+        CASE(profiles_are_noted),
+        CASE(a_mark_can_be_followed),
+        CASE(what_fails_leaves_no_news),
+        CASE(others_move_the_mark),
+        CASE(changes_are_counted_by_minutes),
     };
     return cmocka_run_group_tests_name("read_recent", tests, NULL, NULL);
 }

@@ -444,37 +444,6 @@ SELECT item_id, deleted, type, by, time, text, dead, parent, poll, url, score, t
        descendants, fetched_at, replaced_at, content_hash
 FROM item_revisions WHERE item_id = $1 ORDER BY revision_id DESC LIMIT $2;
 
--- name: recent_mark
-SELECT COALESCE(MAX(change_id), 0) FROM recent_changes;
-
--- name: recent_items
--- Each once, by its newest change, out of the newest $2 changes.
-SELECT t.item_id, MAX(t.change_id) FROM (
-    SELECT item_id, change_id FROM recent_changes WHERE item_id IS NOT NULL
-    ORDER BY change_id DESC LIMIT $2) AS t
-GROUP BY t.item_id ORDER BY 2 DESC LIMIT $1;
-
--- name: recent_names
-SELECT t.name, MAX(t.change_id) FROM (
-    SELECT name, change_id FROM recent_changes WHERE name IS NOT NULL
-    ORDER BY change_id DESC LIMIT $2) AS t
-GROUP BY t.name ORDER BY 2 DESC LIMIT $1;
-
--- name: recent_since
--- Each once, by its newest change, out of the $2 changes behind $1.
-SELECT t.item_id, t.name, MAX(t.change_id) FROM (
-    SELECT item_id, name, change_id FROM recent_changes WHERE change_id > $1
-    ORDER BY change_id LIMIT $2) AS t
-GROUP BY t.item_id, t.name ORDER BY 3;
-
--- name: recent_rate
--- Changes of items by whole minutes before now, of the last $1 minutes.
-SELECT (tain_now_ms() - at) / 60000, COUNT(*) FROM recent_changes
-WHERE item_id IS NOT NULL AND at > tain_now_ms() - $1 * 60000 AND at <= tain_now_ms() GROUP BY 1;
-
--- name: recent_prune
-DELETE FROM recent_changes WHERE change_id <= $1;
-
 -- Rate limit shared by every process on this database -------------------------------------------
 
 -- name: provider_ensure

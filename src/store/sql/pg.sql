@@ -327,17 +327,6 @@ LIMIT $2;
 SELECT u.id FROM unnest($1::bigint[]) AS u (id)
 WHERE EXISTS (SELECT 1 FROM item_revisions r WHERE r.item_id = u.id);
 
--- name: recent_lock
--- Whoever numbers changes holds this until its commit is there for all to see. So the numbers are
--- given in the order of the commits, which those of a sequence are not.
-SELECT pg_advisory_xact_lock(7496943, hashtext(current_schema()));
-
--- name: recent_note
-INSERT INTO recent_changes (change_id, item_id, name, at)
-SELECT (SELECT COALESCE(MAX(change_id), 0) FROM recent_changes) + u.place, u.item_id, u.name,
-       tain_now_ms()
-FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS u (item_id, name, place);
-
 -- name: status_items
 -- Exact while small, the planner's estimate beyond: a count of 50 million rows takes minutes.
 SELECT CASE WHEN c.reltuples > 2000000 THEN c.reltuples::bigint

@@ -264,15 +264,6 @@ FROM pairs p LEFT JOIN items i ON i.id = p.kid LIMIT $2;
 -- name: have_revisions
 SELECT $1 WHERE EXISTS (SELECT 1 FROM item_revisions WHERE item_id = $1);
 
--- name: recent_lock
--- BEGIN IMMEDIATE is the lock.
-SELECT 1;
-
--- name: recent_note
--- An INTEGER PRIMARY KEY that is not given is the largest one plus 1, and the largest is never
--- pruned.
-INSERT INTO recent_changes (item_id, name, at) VALUES ($1, $2, tain_now_ms());
-
 -- name: status_items
 SELECT COUNT(*) FROM items;
 
