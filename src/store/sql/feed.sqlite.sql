@@ -59,7 +59,7 @@ UPDATE feed_state SET bulk = 0 WHERE bulk;
 SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'change_log'), 0);
 
 -- name: recent_items
--- Each once, by its newest change, out of the newest $2 changes. That table_id <= 2 opens the index.
+-- Each once, by its newest change, out of the newest $2 changes. table_id <= 2 opens the index.
 SELECT t.id, MAX(t.seq) FROM (
     SELECT json_extract(key, '$.id') AS id, seq FROM change_log
     WHERE table_id = 1 AND table_id <= 2 AND action IN ('insert', 'update')

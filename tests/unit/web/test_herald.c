@@ -183,11 +183,11 @@ static void the_archive_goes_away_and_comes_back(void **state) {
     step(r, 0);
     struct stream_client *c = stream_join(r->hub, TOPIC_UPDATES, r);
     heard(c);
-    run_sql(r, "ALTER TABLE change_log RENAME TO away");
+    run_sql(r, "ALTER TABLE items RENAME TO away");
     clock_advance(&r->clock, HERALD_KEEP_ALIVE_MS);
     assert_int_not_equal(herald_step(r->herald, &wait_ms, &e), V_OK);
     assert_string_equal(heard(c), STREAM_KEEP_ALIVE);
-    run_sql(r, "ALTER TABLE away RENAME TO change_log");
+    run_sql(r, "ALTER TABLE away RENAME TO items");
     put_user(r, "a", 1);
     step(r, 1000);
     assert_string_equal(heard(c), PATCH "{\"profiles\":[\"a\"]}}\n\n");
