@@ -142,7 +142,8 @@ struct reading {
     bool gap;
     struct feed_event **events; /* those that the client wants */
     size_t n;
-    int64_t end; /* of the page */
+    int64_t end;        /* of the page */
+    int64_t seen_epoch; /* the last that what was read belongs to; 0: nothing was */
 };
 
 static bool begin_reading(struct feed_client *c, struct reading *ret) {
@@ -182,13 +183,26 @@ static void keep_wanted(struct reading *r, const struct feed_filter *f,
     for (size_t i = 0; i < n; i++) {
         const struct feed_change *c = &changes[i];
         if (feed_filter_wants(f, c->schema, c->name, c->action, c->is_public))
-            r->events[r->n++] = feed_event_new(r->epoch, c);
+            r->events[r->n++] = feed_event_new(c->epoch, c);
     }
+}
+
+/* Nothing was found where there was something. */
+static enum verdict miss_all(struct reading *r, struct store *s, struct err *e) {
+    struct feed_state st;
+    enum verdict v = store_feed_state(s, &st, e);
+    if (v != V_OK)
+        return v;
+    r->seen_epoch = st.epoch;
+    if (st.epoch == r->epoch && st.oldest <= r->pos + 1)
+        return err_set(e, V_RETRY, "feed", 0, "the log has not come as far as the reader");
+    miss(r, st.oldest - 1); /* all of it was pruned */
+    return V_OK;
 }
 
 /* Finds the place of a client that has none, and reads what the ring does not have. */
 static enum verdict read_log(const struct feed_client *c, struct reading *r, struct store *s,
-                             struct feed_state *st, struct err *e) {
+                             struct err *e) {
     const struct feed_change *changes;
     size_t n = 0;
     enum verdict v = V_OK;
@@ -196,21 +210,17 @@ static enum verdict read_log(const struct feed_client *c, struct reading *r, str
         v = store_feed_resolve(s, r->from, &r->pos, &r->gap, e);
         r->end = r->pos;
     }
-    bool behind = r->pos + 1 < r->hub_first;
+    if (v != V_OK || r->pos + 1 >= r->hub_first)
+        return v;
     CLEANUP(arena_release) struct arena a;
     arena_init(&a);
-    if (v == V_OK && behind)
-        v = store_feed_read(s, &a, r->pos, FEED_PAGE_EVENTS, r->max_bytes, &changes, &n, e);
-    if (v == V_OK && n)
-        keep_wanted(r, &c->filter, changes, n);
-    /* Asked last: what was read belongs to this life, or to one before it. */
-    if (v == V_OK)
-        v = store_feed_state(s, st, e);
-    if (v != V_OK || !behind || n)
+    v = store_feed_read(s, &a, r->pos, FEED_PAGE_EVENTS, r->max_bytes, &changes, &n, e);
+    if (v != V_OK)
         return v;
-    if (st->oldest <= r->pos + 1)
-        return err_set(e, V_RETRY, "feed", 0, "the log has not come as far as the reader");
-    miss(r, st->oldest - 1); /* all of it was pruned */
+    if (n == 0)
+        return miss_all(r, s, e);
+    r->seen_epoch = changes[n - 1].epoch;
+    keep_wanted(r, &c->filter, changes, n);
     return V_OK;
 }
 
@@ -231,28 +241,25 @@ static void give_page(struct feed_client *c, struct reading *r) {
     c->hub->counts.pages++;
 }
 
-static enum verdict end_reading(struct feed_client *c, struct reading *r,
-                                const struct feed_state *st, struct err *e) {
+/* What was read may be of a life that the hub does not know yet. The reader is about to see it too,
+ * and then wakes the client. */
+static void end_reading(struct feed_client *c, struct reading *r) {
     struct feed_hub *h = c->hub;
-    if (st->epoch < r->epoch)
-        return err_set(e, V_RETRY, "feed", 0, "this database is behind the one of the reader");
     pthread_mutex_lock(&h->lock);
-    if (st->epoch > r->epoch)
-        c->awaits_epoch = st->epoch; /* the reader is about to see it too, and wakes the client */
+    if (r->seen_epoch > r->epoch)
+        c->awaits_epoch = r->seen_epoch;
     else if (h->state.epoch == r->epoch)
         give_page(c, r);
     pthread_mutex_unlock(&h->lock);
-    return V_OK;
 }
 
 enum verdict feed_client_page(struct feed_client *c, struct store *s, struct err *e) {
     struct reading r;
-    struct feed_state st;
     if (!begin_reading(c, &r))
         return V_OK;
-    enum verdict v = read_log(c, &r, s, &st, e);
+    enum verdict v = read_log(c, &r, s, e);
     if (v == V_OK)
-        v = end_reading(c, &r, &st, e);
+        end_reading(c, &r);
     for (size_t i = 0; i < r.n; i++)
         feed_event_drop(r.events[i]);
     free(r.events);

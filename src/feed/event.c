@@ -68,7 +68,8 @@ static char *frame_head(char *end, size_t n) {
 }
 
 static struct str put(char **at, struct str s) {
-    memcpy(*at, s.p, s.n);
+    if (s.n)
+        memcpy(*at, s.p, s.n);
     struct str copy = {*at, s.n};
     *at += s.n;
     return copy;

@@ -134,7 +134,7 @@ static enum verdict take_state(struct feed_reader *r, const struct feed_state *s
 
 static void add_events(struct feed_reader *r, const struct feed_change *changes, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        struct feed_event *ev = feed_event_new(r->at.epoch, &changes[i]);
+        struct feed_event *ev = feed_event_new(changes[i].epoch, &changes[i]);
         feed_hub_add(r->o.hub, ev);
         feed_event_drop(ev);
         r->at.pos = changes[i].pos;
@@ -149,21 +149,16 @@ static int look_interval(const struct feed_reader *r, int64_t now) {
     return bell_hears(&r->bell, now) ? FEED_BACKSTOP_MS : FEED_POLL_MS;
 }
 
-/* Reads up to the head. What was read is believed to be of an epoch only when the state, asked for
- * afterwards, still names it. */
+/* Reads up to the head. What belongs to an epoch that the hub does not know yet waits for the next
+ * round, which begins with the state. */
 static enum verdict look(struct feed_reader *r, int64_t now, struct err *e) {
-    const struct feed_change *changes = NULL;
-    size_t n = 0;
     for (int round = 0; round < READ_ROUNDS; round++) {
+        const struct feed_change *changes;
         struct feed_state st;
+        size_t n = 0;
         enum verdict v = store_feed_state(r->store, &st, e);
-        if (v != V_OK)
-            return v;
-        if (r->stands && st.epoch == r->at.epoch)
-            add_events(r, changes, n);
-        v = take_state(r, &st, e);
-        arena_reset(&r->arena);
-        n = 0;
+        if (v == V_OK)
+            v = take_state(r, &st, e);
         if (v == V_OK && st.head <= r->at.pos) {
             r->look_at = now + look_interval(r, now);
             return V_OK;
@@ -173,6 +168,9 @@ static enum verdict look(struct feed_reader *r, int64_t now, struct err *e) {
                                 &n, e);
         if (v != V_OK)
             return v;
+        if (n && changes[n - 1].epoch <= r->at.epoch)
+            add_events(r, changes, n);
+        arena_reset(&r->arena);
     }
     r->look_at = now; /* there is more; first the rest of the work */
     return V_OK;

@@ -99,6 +99,7 @@ static enum verdict take_change(void *ctx, const struct db_row *row) {
         return V_STOPPED;
     struct feed_change *c = &r->out[r->n];
     *c = (struct feed_change){
+        .epoch = db_row_int(row, 9),
         .pos = db_row_int(row, 0),
         .at = db_row_int(row, 1),
         .table = (int)db_row_int(row, 2),

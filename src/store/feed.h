@@ -35,6 +35,7 @@ void feed_id_format(struct feed_id id, char out[FEED_ID_MAX]);
 bool feed_id_parse(struct str text, struct feed_id *ret);
 
 struct feed_change {
+    int64_t epoch; /* the one in which its position was given out */
     int64_t pos;
     int64_t at;              /* unix milliseconds, of the database */
     int table;               /* the number of its table, see store/cdc.h; 1: items, 2: users */

@@ -129,6 +129,7 @@ int read_recent_tests(void);
 int read_thread_tests(void);
 int search_tests(void);
 int index_tests(void);
+int feed_epoch_tests(void);
 int feed_tests(void);
 
 #endif

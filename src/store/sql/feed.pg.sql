@@ -4,8 +4,12 @@ SELECT (SELECT MAX(epoch) FROM feed_epochs), head,
 FROM feed_state;
 
 -- name: feed_look
--- Is this a standby, and is there anything to number?
-SELECT pg_is_in_recovery(), EXISTS (SELECT 1 FROM change_log WHERE pos IS NULL);
+-- Is this a standby, and is there anything to number, or a new life to be named? Who stood further
+-- than this database must hear of that before the next change.
+SELECT r.standby, EXISTS (SELECT 1 FROM change_log WHERE pos IS NULL) OR CASE WHEN NOT r.standby
+       THEN (SELECT mark FROM feed_epochs ORDER BY epoch DESC LIMIT 1) IS DISTINCT FROM feed_mark()
+       ELSE false END
+FROM (SELECT pg_is_in_recovery() AS standby) AS r;
 
 -- name: feed_lock
 -- Held to the end of the transaction. What is numbered is looked for in a later statement: this one
@@ -20,6 +24,7 @@ WITH life AS (
     SELECT GREATEST(tain_now_ms() / 1000, e.epoch + 1), s.head, feed_mark(), tain_now_ms()
     FROM feed_state s, (SELECT epoch, mark FROM feed_epochs ORDER BY epoch DESC LIMIT 1) AS e
     WHERE e.mark IS DISTINCT FROM feed_mark()
+    RETURNING epoch
 ), todo AS (
     SELECT seq FROM change_log WHERE pos IS NULL ORDER BY seq LIMIT $1
 ), numbered AS (
@@ -30,14 +35,15 @@ WITH life AS (
 ), moved AS (
     UPDATE feed_state SET head = head + (SELECT COUNT(*) FROM numbered)
 )
-SELECT n.n, CASE WHEN n.n > 0 THEN pg_notify($2, '') END
+SELECT n.n, CASE WHEN n.n > 0 OR EXISTS (SELECT 1 FROM life) THEN pg_notify($2, '') END
 FROM (SELECT COUNT(*) AS n FROM numbered) AS n;
 
 -- name: feed_read
 -- At most $2 changes behind $1, and no further than $3 bytes; the length of a text is known without
 -- reading it.
 SELECT t.pos, t.at, t.table_id, c.schema_name, c.table_name, c.is_public, t.action, t.key,
-       CASE WHEN octet_length(t.data) <= $4 THEN t.data END
+       CASE WHEN octet_length(t.data) <= $4 THEN t.data END,
+       (SELECT MAX(epoch) FROM feed_epochs WHERE from_pos < t.pos)
 FROM (SELECT l.*, SUM(octet_length(l.data)) OVER (ORDER BY l.pos ROWS UNBOUNDED PRECEDING) AS upto
       FROM (SELECT pos, at, table_id, action, key, data FROM change_log
             WHERE pos > $1 ORDER BY pos LIMIT $2) AS l) AS t

@@ -12,7 +12,9 @@ void fake_log_begin(int64_t epoch, int64_t head) {
 }
 
 struct feed_change fake_change(int64_t pos) {
+    bool before = fake_log.epoch_before && pos <= fake_log.common;
     return (struct feed_change){
+        .epoch = before ? fake_log.epoch_before : fake_log.state.epoch,
         .pos = pos,
         .at = pos,
         .table = pos % 2 ? 2 : 1,
@@ -28,7 +30,7 @@ struct feed_change fake_change(int64_t pos) {
 void fake_log_write(struct feed_hub *h, int64_t n) {
     for (; n > 0; n--) {
         struct feed_change c = fake_change(++fake_log.state.head);
-        struct feed_event *ev = feed_event_new(fake_log.state.epoch, &c);
+        struct feed_event *ev = feed_event_new(c.epoch, &c);
         feed_hub_add(h, ev);
         feed_event_drop(ev);
     }

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 static const struct feed_change update = {
+    .epoch = 1794810000,
     .pos = 7,
     .at = 1794810012123,
     .table = 1,
@@ -26,7 +27,7 @@ static const struct feed_change update = {
 };
 
 static void json_is(const struct feed_change *c, const char *expected) {
-    struct feed_event *ev = feed_event_new(1794810000, c);
+    struct feed_event *ev = feed_event_new(c->epoch, c);
     assert_int_equal(ev->json.n, strlen(expected));
     assert_memory_equal(ev->json.p, expected, ev->json.n);
     assert_int_equal(ev->json.p[ev->json.n], '\n');
@@ -39,7 +40,8 @@ static void one_line_of_json(void **state UNUSED) {
         "{\"id\":\"1794810000-7\",\"schema\":\"tain\",\"table\":\"items\",\"action\":\"update\","
         "\"key\":{\"id\":1},\"data\":{\"id\":1,\"title\":\"a\"},"
         "\"timestamp\":\"2026-11-16T06:20:12.123Z\"}");
-    struct feed_change c = {.pos = 8, .schema = STR("s"), .name = STR("t"), .action = FEED_RESYNC};
+    struct feed_change c = {
+        .epoch = 1794810000, .pos = 8, .schema = STR("s"), .name = STR("t"), .action = FEED_RESYNC};
     json_is(&c, "{\"id\":\"1794810000-8\",\"schema\":\"s\",\"table\":\"t\",\"action\":\"resync\","
                 "\"key\":null,\"data\":null,\"timestamp\":\"1970-01-01T00:00:00.000Z\"}");
 }
@@ -60,7 +62,7 @@ static void times_beyond_the_calendar(void **state UNUSED) {
     const int64_t odd[] = {INT64_MAX, INT64_MIN + 1000, 253402300800000, -62167219200001};
     for (size_t i = 0; i < ARRAY_LEN(odd); i++) {
         c.at = odd[i];
-        struct feed_event *ev = feed_event_new(1, &c);
+        struct feed_event *ev = feed_event_new(c.epoch, &c);
         json_t *j = json_loadb(ev->json.p, ev->json.n, 0, NULL);
         assert_non_null(j);
         json_decref(j);
@@ -71,7 +73,7 @@ static void times_beyond_the_calendar(void **state UNUSED) {
 static void a_column_with_line_breaks_stays_one_line(void **state UNUSED) {
     struct feed_change c = update;
     c.data = STR("{\"j\":{\n  \"a\": 1,\r\n\"b\":\"x\\ny\"}}");
-    struct feed_event *ev = feed_event_new(1, &c);
+    struct feed_event *ev = feed_event_new(c.epoch, &c);
     assert_null(memchr(ev->json.p, '\n', ev->json.n));
     assert_null(memchr(ev->json.p, '\r', ev->json.n));
     json_t *j = json_loadb(ev->json.p, ev->json.n, 0, NULL);
@@ -86,7 +88,7 @@ static void names_are_escaped(void **state UNUSED) {
     struct feed_change c = update;
     c.schema = STR("a\"b");
     c.name = STR("line\nbreak");
-    struct feed_event *ev = feed_event_new(1, &c);
+    struct feed_event *ev = feed_event_new(c.epoch, &c);
     json_t *j = json_loadb(ev->json.p, ev->json.n, 0, NULL);
     assert_string_equal(json_string_value(json_object_get(j, "schema")), "a\"b");
     assert_string_equal(json_string_value(json_object_get(j, "table")), "line\nbreak");
@@ -113,7 +115,7 @@ static void frame_fits(size_t data_n, size_t head_expected) {
     memset(data, '1', data_n);
     struct feed_change c = {.data = {data, data_n}, .action = FEED_DELETE};
     c.schema = c.name = STR("");
-    struct feed_event *ev = feed_event_new(1, &c);
+    struct feed_event *ev = feed_event_new(c.epoch, &c);
     size_t head;
     assert_int_equal(frame_says(ev->frame, &head), ev->json.n);
     if (head_expected)
@@ -136,7 +138,7 @@ static void frames_of_all_lengths(void **state UNUSED) {
 }
 
 static void references_count(void **state UNUSED) {
-    struct feed_event *ev = feed_event_new(1, &update);
+    struct feed_event *ev = feed_event_new(update.epoch, &update);
     assert_ptr_equal(feed_event_keep(ev), ev);
     feed_event_drop(ev);
     assert_true(str_eqc(ev->name, "items"));

@@ -152,7 +152,7 @@ static void the_ring_is_bounded_in_bytes_too(void **state UNUSED) {
     for (int64_t pos = 1; pos <= 4; pos++) {
         struct feed_change c = fake_change(pos);
         c.data = (struct str){text, pos == 4 ? 2 : n};
-        struct feed_event *ev = feed_event_new(EPOCH, &c);
+        struct feed_event *ev = feed_event_new(c.epoch, &c);
         feed_hub_add(h, ev);
         feed_event_drop(ev);
         feed_hub_count(h, &counts);
@@ -293,6 +293,26 @@ static void a_cursor_beyond_the_head(void **state UNUSED) {
     gets(wrong, 46);
     feed_leave(c);
     feed_leave(wrong);
+    feed_hub_free(h);
+}
+
+/* An event keeps its name, whoever reads it and however late. */
+static void what_is_common_keeps_its_epoch(void **state UNUSED) {
+    struct feed_hub *h = feed_hub_new(10);
+    int bell = 0;
+    fake_log_begin(EPOCH + 5, 20);
+    fake_log.common = 10;
+    fake_log.epoch_before = EPOCH;
+    feed_hub_state(h, &fake_log.state, 0);
+    struct feed_client *c = join(h, 8, &bell);
+    for (int64_t pos = 9; pos <= 20; pos++) {
+        struct feed_taken t;
+        assert_int_equal(next(c, &t), FEED_EVENT);
+        assert_int_equal(t.event->id.pos, pos);
+        assert_int_equal(t.event->id.epoch, pos <= 10 ? EPOCH : EPOCH + 5);
+        feed_event_drop(t.event);
+    }
+    feed_leave(c);
     feed_hub_free(h);
 }
 
@@ -498,6 +518,7 @@ int main(void) {
         cmocka_unit_test(pruned_but_in_the_ring),
         cmocka_unit_test(pruned_while_it_reads),
         cmocka_unit_test(a_cursor_beyond_the_head),
+        cmocka_unit_test(what_is_common_keeps_its_epoch),
         cmocka_unit_test(a_new_epoch),
         cmocka_unit_test(the_database_is_ahead_of_the_reader),
         cmocka_unit_test(a_page_of_the_old_life_is_thrown_away),
