@@ -12,8 +12,13 @@ out=${FUZZ_DIR:-build-fuzz}
 seconds=${FUZZ_SECONDS:-120}
 compiler=${CLANG:-clang}
 flags="-std=gnu17 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -Isrc -Itests/unit/hn
+    -Itests/unit/feed
     -fno-strict-aliasing -fno-sanitize-recover=all $(pkg-config --cflags libidn2 libxxhash)"
-libraries="$(pkg-config --libs libidn2 libxxhash) -lpthread"
+libraries="$(pkg-config --libs libidn2 libxxhash) -lwslay -lpthread"
+# WebSocket clients, and the feed that they listen to over a log in memory.
+feed="src/store/feed_id.c src/feed/client.c src/feed/event.c src/feed/filter.c src/feed/hub.c
+    src/web/web_metrics.c src/web/ws_out.c src/web/ws_peer.c src/web/ws_wire.c
+    tests/unit/feed/fake_log.c"
 
 names=$*
 if [ -z "$names" ]; then
@@ -25,7 +30,7 @@ fi
 
 mkdir -p "$out/objects" "$out/findings"
 objects=
-for file in src/base/*.c src/hn/*.c; do
+for file in src/base/*.c src/hn/*.c $feed; do
     object=$out/objects/$(echo "$file" | tr / _).o
     objects="$objects $object"
     # shellcheck disable=SC2086

@@ -48,6 +48,14 @@ static const struct option_def table[] = {
      .help = "How often an event stream gives a sign of life, whether or not there is news."},
     {"feed-clients", OPTION_INT, FIELD(feed_clients), SERVES, "2000", 1, 100000, .metavar = "N",
      .help = "Most clients of the change feed at once; more are refused."},
+    {"feed-slow", OPTION_DURATION, FIELD(feed_slow_ms), SERVES, "10s", SECOND, HOUR,
+     .metavar = "DURATION",
+     .help = "A WebSocket client that has taken nothing for so long while there was something is "
+             "sent away, with the cursor to go on from."},
+    {"feed-ping", OPTION_DURATION, FIELD(feed_ping_ms), SERVES, "30s", SECOND, HOUR,
+     .metavar = "DURATION",
+     .help = "How often a WebSocket client is pinged. One that has not answered by the next time "
+             "is sent away."},
     {"cdc-key-file", OPTION_STRING, FIELD(cdc_key_file), SERVES, .accepts = shape_not_empty,
      .allowed = "the path of a file", .metavar = "FILE",
      .help = "Read the key of the change feed from FILE. TAIN_CDC_KEY may hold the key itself. "

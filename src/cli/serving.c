@@ -39,6 +39,8 @@ static struct web_options options_of(const struct settings *s, const struct moni
         .max_connections = (int)s->max_connections,
         .keep_alive_ms = (int)s->stream_keep_alive_ms,
         .feed_clients = (int)s->feed_clients,
+        .ws_slow_ms = s->feed_slow_ms,
+        .ws_ping_ms = s->feed_ping_ms,
         .access_log = (enum access_log)s->access_log,
         .clock = &clock_machine,
         .vitals = &m->vitals,

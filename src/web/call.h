@@ -99,6 +99,7 @@ enum route_kind {
     ROUTE_QUICK,
     ROUTE_QUERY,  /* on a query thread */
     ROUTE_STATIC, /* needs no store; on the loop thread, at once */
+    ROUTE_SOCKET, /* becomes a WebSocket of the change feed, see web/ws_door.h */
 };
 enum route_dialect { DIALECT_PAGE, DIALECT_API }; /* how errors look; APIs allow every origin */
 
@@ -116,7 +117,15 @@ struct route {
 };
 
 /* What a route belongs to, for metrics. */
-enum route_area { AREA_PAGES, AREA_HN_API, AREA_SEARCH_API, AREA_ASSETS, AREA_HEALTH, AREA_N };
+enum route_area {
+    AREA_PAGES,
+    AREA_HN_API,
+    AREA_SEARCH_API,
+    AREA_ASSETS,
+    AREA_HEALTH,
+    AREA_FEED,
+    AREA_N
+};
 
 /* Tables of routes, each in the file of its subject; routes.c joins them. */
 struct route_table {

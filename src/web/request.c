@@ -4,6 +4,7 @@
 #include "web/access.h"
 #include "web/visitors.h"
 #include "web/web_metrics.h"
+#include "web/ws_door.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -210,10 +211,14 @@ static enum MHD_Result run(struct request *r) {
         return refuse(r, MHD_HTTP_MISDIRECTED_REQUEST,
                       "This server answers to localhost and to the names it was given with "
                       "--public-host.");
-    if (!r->route)
+    if (!r->route || (r->route->kind == ROUTE_SOCKET && !ws_door_exists(l->web)))
         return refuse(r, MHD_HTTP_NOT_FOUND, "");
     if (r->preflight)
         return answer_preflight(r);
+    if (r->route->kind == ROUTE_SOCKET) {
+        ws_door_answer(r);
+        return queue_response(r);
+    }
     r->streams = r->route->stream && call_accepts(&r->call, "text/event-stream");
     if (r->streams) {
         answer(r, &l->desk);
@@ -226,10 +231,10 @@ static enum MHD_Result run(struct request *r) {
 }
 
 enum MHD_Result request_handle(void *arg UNUSED, struct MHD_Connection *connection UNUSED,
-                               const char *url UNUSED, const char *method,
-                               const char *version UNUSED, const char *upload UNUSED,
-                               size_t *n_upload, void **state) {
+                               const char *url UNUSED, const char *method, const char *version,
+                               const char *upload UNUSED, size_t *n_upload, void **state) {
     struct request *r = *state;
+    r->http_1_0 = strcmp(version, MHD_HTTP_VERSION_1_1) != 0;
     if (r->state == REQUEST_LINE)
         return look_at_headers(r, method);
     if (*n_upload) {
@@ -267,6 +272,7 @@ void request_completed(void *arg UNUSED, struct MHD_Connection *connection, void
         return;
     *state = NULL;
     close_stream(r);
+    ws_door_forget(r);
     metric_add(&m_web_streams, 0, r->streaming ? -1 : 0);
     access_note(r, connection, (now_us() - r->began_us), why);
     visitor_served(connection);

@@ -9,6 +9,7 @@
 /* Where one more table is added. */
 static const struct route_table *const tables[] = {
     &hn_api_routes,                           /* /v0/... */
+    &cdc_routes,                              /* /cdc */
     &health_routes,                           /* /metrics, /healthz, /readyz */
     &asset_routes,                            /* /assets/... */
     &page_list_routes,                        /* /, /newest, ... */
@@ -54,5 +55,5 @@ const struct route *route_find(const struct web *w, struct str path, struct str 
 }
 
 bool path_is_api(struct str path) {
-    return str_starts(path, "/v0/") || str_starts(path, "/api/");
+    return str_starts(path, "/v0/") || str_starts(path, "/api/") || str_eqc(path, "/cdc");
 }

@@ -5,6 +5,7 @@
 #include "web/herald.h"
 #include "web/stream.h"
 #include "web/visitors.h"
+#include "web/ws.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,6 +53,8 @@ int64_t web_silence_ms(const struct web *w) {
         if (since && now - since > worst)
             worst = now - since;
     }
+    if (w->hall && now - ws_hall_beat(w->hall) > worst)
+        worst = now - ws_hall_beat(w->hall);
     return worst;
 }
 
@@ -105,7 +108,7 @@ static void *run_loop(void *arg) {
 
 static struct MHD_Daemon *start_daemon(struct loop *l, int fd) {
     const struct web_options *o = &l->web->o;
-    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO;
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE | MHD_USE_TURBO;
     unsigned share = (unsigned)((o->max_connections + o->loops - 1) / o->loops);
     return MHD_start_daemon(
         flags, 0, visitor_admit, l, request_handle, l, MHD_OPTION_LISTEN_SOCKET, fd,
@@ -179,11 +182,23 @@ static enum verdict start_herald(struct web *w, struct err *e) {
     return w->o.store.uri ? herald_start(&o, &w->herald, e) : V_OK;
 }
 
+/* Without a key nobody may listen. */
+static enum verdict start_hall(struct web *w, struct err *e) {
+    const struct ws_hall_options o = {.web = w,
+                                      .hub = w->feed,
+                                      .clock = w->o.clock,
+                                      .max_clients = w->o.feed_clients,
+                                      .ping_ms = w->o.ws_ping_ms,
+                                      .slow_ms = w->o.ws_slow_ms};
+    return w->feed && w->o.feed_key ? ws_hall_start(&o, &w->hall, e) : V_OK;
+}
+
 enum verdict web_start(const struct web_options *o, struct web **ret, struct err *e) {
     struct web *w = xcalloc(1, sizeof *w);
     w->o = *o;
     fill_in(&w->o);
     w->listen_fd = -1;
+    w->feed = w->o.feed_hub;
     w->crowd = crowd_new(w->o.max_per_address);
     w->streams = stream_hub_new(&stream_door, most_streams(w->o.max_connections));
     enum verdict v = address_listen(w->o.listen, BACKLOG, &w->listen_fd, &w->port, e);
@@ -191,6 +206,8 @@ enum verdict web_start(const struct web_options *o, struct web **ret, struct err
         v = pool_start(w, &w->pool, e);
     if (v == V_OK)
         v = start_herald(w, e);
+    if (v == V_OK)
+        v = start_hall(w, e);
     for (int i = 0; i < w->o.loops && v == V_OK; i++)
         v = start_loop(w, i, e);
     if (v != V_OK) {
@@ -202,6 +219,8 @@ enum verdict web_start(const struct web_options *o, struct web **ret, struct err
 }
 
 static bool any_active(struct web *w) {
+    if (w->hall && ws_hall_count(w->hall))
+        return true;
     for (int i = 0; i < w->n_loops; i++)
         if (atomic_load(&w->loops[i].n_active))
             return true;
@@ -247,6 +266,8 @@ void web_stop(struct web *w) {
     if (w->listen_fd >= 0)
         close(w->listen_fd);
     stream_hub_stop(w->streams);
+    if (w->hall)
+        ws_hall_quiet(w->hall);
     int64_t until = clock_mono(&clock_machine) + w->o.stop_ms;
     while (any_active(w) && clock_mono(&clock_machine) < until)
         (void)poll(NULL, 0, 10);
@@ -257,6 +278,7 @@ void web_stop(struct web *w) {
     raise_flag(w, &w->ended);
     for (int i = 0; i < w->n_loops; i++)
         end_loop(&w->loops[i]);
+    ws_hall_stop(w->hall);
     pool_free(w->pool);
     herald_stop(w->herald);
     stream_hub_free(w->streams);

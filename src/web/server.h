@@ -10,6 +10,7 @@
 #include "web/vitals.h"
 
 struct route_table; /* web/call.h */
+struct feed_hub;    /* feed/hub.h */
 
 enum access_log { ACCESS_NONE, ACCESS_ALL, ACCESS_ERRORS };
 
@@ -30,8 +31,9 @@ struct web_options {
     int64_t idle_ms;            /* a connection that says nothing is closed; 0: 30 s */
     int64_t stop_ms;            /* what runs may go on for so long after web_stop(); 0: 10 s */
     enum access_log access_log;
-    int feed_clients;     /* of the change feed at once; 0: 2000 */
-    const char *feed_key; /* who has it hears all of the change feed; NULL: nobody does */
+    int64_t ws_ping_ms, ws_slow_ms; /* of WebSocket clients; 0: 30 s, 10 s */
+    int feed_clients;               /* of the change feed at once; 0: 2000 */
+    const char *feed_key;           /* who has it hears all of the change feed; NULL: nobody does */
     const struct clock *clock;
     /* For /metrics, /healthz and /readyz; NULL: they are not there. */
     const struct vitals *vitals;
@@ -40,6 +42,7 @@ struct web_options {
     /* Looked at before the tables of routes.c; a test has its own. */
     const struct route_table *const *tables;
     size_t n_tables;
+    struct feed_hub *feed_hub; /* a test's own, which it fills and frees; NULL: the server's */
 };
 
 struct web;

@@ -59,6 +59,9 @@ struct request {
     bool preflight;      /* a browser asks whether a page of elsewhere may ask */
     struct str path_raw; /* in uri; for the log */
 
+    struct socket_place *socket; /* reserved for its WebSocket until the upgrade is done */
+    bool http_1_0;
+
     struct MHD_Response *response;
     int64_t body_bytes;
     struct strbuf packed; /* the body, compressed */
@@ -101,6 +104,7 @@ struct web {
     struct crowd *crowd; /* connections by address */
     struct stream_hub *streams;
     struct herald *herald;
+    struct ws_hall *hall;  /* WebSocket clients; NULL: there is no feed, or no key */
     struct feed_hub *feed; /* NULL: no archive, no feed */
     atomic_bool stopping, ended;
     _Atomic int64_t db_failed_since, db_ok_at; /* clock_mono(); 0: not failing */

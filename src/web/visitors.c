@@ -114,6 +114,18 @@ enum MHD_Result visitor_admit(void *arg, const struct sockaddr *address, socklen
     return MHD_NO;
 }
 
+bool crowd_stay(struct web *w, const struct sockaddr *address, unsigned char ret[16]) {
+    key_of(address, ret);
+    bool counted = !address_is_loopback(address);
+    if (counted)
+        (void)count(w->crowd, ret, 1);
+    return counted;
+}
+
+void crowd_leave(struct web *w, const unsigned char address[16]) {
+    (void)count(w->crowd, address, -1);
+}
+
 static void arrive(struct loop *l, struct MHD_Connection *connection, void **ret) {
     struct visitor *v = xcalloc(1, sizeof *v);
     const struct sockaddr *a =

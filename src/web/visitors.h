@@ -18,6 +18,10 @@ void visitor_notify(void *loop, struct MHD_Connection *connection, void **visito
 
 void visitor_heard(struct MHD_Connection *connection);  /* its headers are complete */
 void visitor_served(struct MHD_Connection *connection); /* its answer is sent */
+/* A connection that leaves the HTTP library goes on being counted by its address, if it is: then
+ * *ret is what crowd_leave() wants when it ends. Any thread. */
+bool crowd_stay(struct web *w, const struct sockaddr *address, unsigned char ret[16]);
+void crowd_leave(struct web *w, const unsigned char address[16]);
 /* Once a second: shuts down whoever is too slow. */
 void visitors_tick(struct loop *l);
 

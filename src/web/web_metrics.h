@@ -5,7 +5,8 @@
 #include "base/metrics.h"
 
 extern struct metric m_web_requests, m_web_duration, m_web_connections, m_web_streams,
-    m_web_waiting, m_web_refused;
+    m_web_waiting, m_web_refused, m_ws_clients, m_ws_refused, m_ws_closed, m_ws_frames,
+    m_ws_messages;
 extern struct metric *const web_metrics[];
 extern const size_t web_n_metrics;
 

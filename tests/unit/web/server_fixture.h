@@ -127,7 +127,7 @@ static void stream_close(void *arg UNUSED) {
     atomic_fetch_add(&closed_streams, 1);
 }
 
-static void tick(bool end) {
+static UNUSED void tick(bool end) {
     pthread_mutex_lock(&stream.lock);
     stream.ticks += !end;
     stream.end = end;
@@ -224,7 +224,7 @@ static int close_place(void **state) {
     return 0;
 }
 
-static void wait_for(atomic_int *n, int wanted) {
+static UNUSED void wait_for(atomic_int *n, int wanted) {
     for (int i = 0; i < 10000 && atomic_load(n) != wanted; i++)
         (void)poll(NULL, 0, 1);
     assert_int_equal(atomic_load(n), wanted);
