@@ -89,6 +89,8 @@ static struct catchup_options options_of(const struct settings *s, struct store 
                   .backoff = {s->retry_initial_ms, s->retry_max_ms, s->retry_jitter_ms}},
         .wait_ms = s->wait_ms,
         .max_outage_ms = s->max_outage_ms,
+        .feed_keep_ms = s->feed_keep_ms,
+        .feed_keep_rows = s->feed_keep_rows,
         .timeout_ms = s->timeout_ms,
         .lease_ms = s->lease_ms,
         .max_body = (size_t)s->max_body,

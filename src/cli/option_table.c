@@ -13,6 +13,7 @@
     (CMD_CATCHUP | CMD_STATUS | CMD_MIGRATE | CMD_VERIFY | CMD_DEAD_LETTER | CMD_DOCTOR | \
      CMD_IMPORT | CMD_EXPORT | CMD_SEARCH)
 #define INGESTS (CMD_CATCHUP | UPDATES)
+#define LOGS (INGESTS | CMD_SERVE | CMD_IMPORT)
 #define ASKS_UPSTREAM (INGESTS | CMD_VERIFY | CMD_DOCTOR | CMD_IMPORT)
 #define BY_RANGE (CMD_CATCHUP | CMD_VERIFY | CMD_DEAD_LETTER | CMD_IMPORT | CMD_EXPORT)
 
@@ -199,6 +200,13 @@ static const struct option_def table[] = {
      .choices = "all|content|none",
      .help = "What to keep of an item that changes: every earlier version, the versions whose "
              "words differ, or nothing."},
+    {"feed-keep", OPTION_DURATION, FIELD(feed_keep_ms), LOGS, "7d", MINUTE, 3650 * DAY,
+     .metavar = "DURATION", .help = "How long the change feed remembers a change."},
+    {"feed-keep-rows", OPTION_INT, FIELD(feed_keep_rows), LOGS, "1000000", 1000, 1e12,
+     .metavar = "N", .help = "How many changes the change feed remembers at most."},
+    {"feed-history", OPTION_BOOL, FIELD(feed_history), CMD_CATCHUP | CMD_IMPORT,
+     .help = "Tell the change feed of history too: ids that were there before this archive "
+             "began."},
     {"progress", OPTION_ENUM, FIELD(progress),
      CMD_CATCHUP | CMD_VERIFY | CMD_IMPORT | CMD_EXPORT | CMD_SEARCH | CMD_UP, "auto",
      .choices = "auto|bar|line|none",

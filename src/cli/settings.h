@@ -64,7 +64,9 @@ struct settings {
     int64_t max_body; /* bytes */
     int64_t max_outage_ms;
     int revisions; /* enum revisions of store/store.h, whose order the choices have */
-    int progress;  /* enum progress_mode */
+    bool feed_history;
+    int64_t feed_keep_ms, feed_keep_rows; /* of the change log; every command that writes */
+    int progress;                         /* enum progress_mode */
     char *metrics_bind;
 
     /* updater and up */

@@ -68,6 +68,8 @@ struct updater_options updating_options(const struct settings *s, struct store *
         .catchup_interval_ms = s->catchup_interval_ms,
         .outage_rescan_after_ms = s->outage_rescan_after_ms,
         .lists_interval_ms = s->lists_interval_ms,
+        .feed_keep_ms = s->feed_keep_ms,
+        .feed_keep_rows = s->feed_keep_rows,
         .stop = stop,
         .tick = updating_tick,
         .tick_arg = u,

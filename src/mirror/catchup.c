@@ -159,6 +159,8 @@ static void make_workers(struct run *r) {
         .rps = o->rps,
         .maxitem = &r->maxitem,
         .max_outage_ms = o->max_outage_ms,
+        .feed_keep_ms = o->feed_keep_ms,
+        .feed_keep_rows = o->feed_keep_rows,
         .in = &r->to_writer,
         .db_offset_ms = &r->db_offset_ms,
         .stop = o->stop,

@@ -30,6 +30,7 @@ struct catchup_options {
     double rps;
     struct retry_policy retry;
     int64_t wait_ms, max_outage_ms, timeout_ms, lease_ms;
+    int64_t feed_keep_ms, feed_keep_rows; /* of the change log; rows 0: nothing is dropped */
     size_t max_body;
     const struct stop_token *stop;
     /* About ten times a second, from the main thread. */

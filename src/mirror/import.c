@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "mirror/import_int.h"
+#include "mirror/logkeeper.h"
 #include "store/export.h"
 
 #include <poll.h>
@@ -19,6 +20,7 @@ struct run {
     struct import_box boxes[IMPORT_BOXES];
     struct queue full, empty;
     struct patience patience;
+    struct logkeeper log; /* the writing thread's */
     pthread_t read_thread, write_thread;
     enum verdict read_verdict, write_verdict;
     struct err read_err, write_err;
@@ -123,7 +125,12 @@ static void *write_main(void *arg) {
             continue;
         r->write_verdict = write_box(r, box, &r->write_err);
         queue_push(&r->empty, box);
+        logkeeper_wrote(&r->log, false);
+        if (r->write_verdict == V_OK)
+            logkeeper_turn(&r->log);
     }
+    if (r->write_verdict == V_OK)
+        logkeeper_finish(&r->log);
     queue_close(&r->full);
     queue_close(&r->empty);
     atomic_store(&r->over, true);
@@ -365,6 +372,7 @@ enum verdict import_run(const struct import_options *o, struct import_result *re
                                  .stop = o->stop,
                                  .max_outage_ms = o->max_outage_ms,
                                  .rng = rng_fresh()}};
+    logkeeper_init(&r.log, o->clock, o->store, o->feed_keep_ms, o->feed_keep_rows);
     enum verdict v = open_dump(&r, e);
     if (v == V_OK)
         v = find_place(&r, e);

@@ -30,7 +30,8 @@ struct import_options {
     bool check_sum;           /* against FILE.sha256, if that is there */
     size_t batch_items;       /* 0: the default */
     int64_t max_outage_ms;
-    int64_t sample; /* ids to compare with the upstream afterwards */
+    int64_t feed_keep_ms, feed_keep_rows; /* of the change log; rows 0: nothing is dropped */
+    int64_t sample;                       /* ids to compare with the upstream afterwards */
     const char *upstream, *user_agent, *ca_file;
     int64_t timeout_ms;
     const struct stop_token *stop;

@@ -101,6 +101,8 @@ static void make_core(struct updater *u, int64_t floor, int64_t canary) {
         .recent_days = o->recent_days,
         .index_share = INDEX_SHARE,
         .max_outage_ms = FOREVER_MS,
+        .feed_keep_ms = o->feed_keep_ms,
+        .feed_keep_rows = o->feed_keep_rows,
         .in = &u->to_writer,
         .db_offset_ms = &u->tidings.db_offset_ms,
         .stop = o->stop,

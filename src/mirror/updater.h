@@ -40,6 +40,7 @@ struct updater_options {
     int realtime_workers, realtime_attempts;
     size_t channel_capacity;
     int64_t gap_queue_max;
+    int64_t feed_keep_ms, feed_keep_rows; /* of the change log; rows 0: nothing is dropped */
     double startup_rescan_days, rescan_window_days;
     int64_t rescan_interval_ms, persist_interval_ms, stream_timeout_ms, catchup_interval_ms,
         outage_rescan_after_ms, lists_interval_ms;

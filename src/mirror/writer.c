@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "mirror/group.h"
 #include "mirror/indexer.h"
+#include "mirror/logkeeper.h"
 #include "mirror/metrics.h"
 #include "mirror/outcome.h"
 #include "mirror/patience.h"
@@ -28,6 +29,7 @@ struct writer {
     struct group group;
     struct recent recent;
     struct indexer indexer;
+    struct logkeeper log;
     bool indexing;         /* nothing else waited, and there is more to index */
     struct job *set_aside; /* came after a group and is no part of it */
     int64_t next_plan, next_clock, next_status;
@@ -43,6 +45,7 @@ struct writer *writer_new(const struct writer_options *o) {
                                     .max_outage_ms = o->max_outage_ms,
                                     .rng = rng_fresh()};
     indexer_init(&w->indexer, o->clock, o->store, o->index_share);
+    logkeeper_init(&w->log, o->clock, o->store, o->feed_keep_ms, o->feed_keep_rows);
     w->recent = (struct recent){.days = o->recent_days, .floor = o->plan.window.lo};
     group_init(&w->group);
     return w;
@@ -175,6 +178,7 @@ static enum verdict apply_once(struct writer *w, struct batch *b, struct apply_s
     indexer_wake(&w->indexer);
     if (v != V_OK)
         return v;
+    logkeeper_wrote(&w->log, !b->segment_id || b->purpose != PURPOSE_MIRROR);
     count_written(source_of(w, b), ret, b->n_items, clock_mono(w->o.clock) - before);
     if (w->o.wrote)
         w->o.wrote(w->o.wrote_arg);
@@ -252,6 +256,7 @@ static enum verdict do_job(struct writer *w, struct job *j) {
     case JOB_RUN:
         break;
     }
+    logkeeper_wrote(&w->log, true);
     return j->run(w->o.store, j->arg, &j->err);
 }
 
@@ -357,6 +362,18 @@ static void do_periodic(struct writer *w) {
     }
 }
 
+/* A stop waits for nobody, but what is stored by then is to be heard of. */
+static void tend_log(struct writer *w, bool last) {
+    if (w->broken != V_OK)
+        return;
+    atomic_store(&w->busy_since, clock_mono(w->o.clock));
+    if (last)
+        logkeeper_finish(&w->log);
+    else
+        logkeeper_turn(&w->log);
+    atomic_store(&w->busy_since, 0);
+}
+
 /* The last of a step. What was broken is not for the indexer to look at, and a stop waits for
  * nobody. */
 static void index_some(struct writer *w, bool idle) {
@@ -370,8 +387,7 @@ static void index_some(struct writer *w, bool idle) {
 }
 
 bool writer_step(struct writer *w, int wait_ms) {
-    if (w->indexing)
-        wait_ms = 0;
+    wait_ms = w->indexing ? 0 : logkeeper_wait_ms(&w->log, wait_ms);
     struct job *j = w->set_aside ? w->set_aside : queue_pop(w->o.in, wait_ms);
     w->set_aside = NULL;
     if (j && j->kind == JOB_BATCH && !j->batch->segment_id)
@@ -379,6 +395,8 @@ bool writer_step(struct writer *w, int wait_ms) {
     else if (j)
         answer(w, j);
     do_periodic(w);
+    bool more = j != NULL || !queue_is_closed(w->o.in);
+    tend_log(w, !more);
     index_some(w, j == NULL);
-    return j != NULL || !queue_is_closed(w->o.in);
+    return more;
 }

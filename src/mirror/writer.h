@@ -16,10 +16,11 @@ struct writer_options {
     const char *provider; /* whose rate is shared */
     double rps;
     const _Atomic int64_t *maxitem;
-    bool follow;           /* the window ends with maxitem, wherever that is */
-    double recent_days;    /* see mirror/recent.h */
-    double index_share;    /* see mirror/indexer.h */
-    int64_t max_outage_ms; /* of the database */
+    bool follow;                          /* the window ends with maxitem, wherever that is */
+    double recent_days;                   /* see mirror/recent.h */
+    double index_share;                   /* see mirror/indexer.h */
+    int64_t feed_keep_ms, feed_keep_rows; /* see mirror/logkeeper.h */
+    int64_t max_outage_ms;                /* of the database */
     struct queue *in;
     _Atomic int64_t *db_offset_ms;
     const struct stop_token *stop;

@@ -57,7 +57,8 @@ MUST_CHECK enum verdict store_feed_state(struct store *s, struct feed_state *ret
 
 /* Gives positions to what is committed and has none, at most `max` changes, in one transaction;
  * *ret_n of them. First it looks whether the database began a new life, and if so begins an epoch.
- * Nothing is numbered on SQLite, where it was done. V_CONFLICT: this database is a standby. */
+ * Rings when there were some. Nothing is numbered on SQLite, where it was done. V_CONFLICT: this
+ * database is a standby. */
 MUST_CHECK enum verdict store_feed_publish(struct store *s, size_t max, size_t *ret_n,
                                            struct err *e);
 /* The oldest change without a position, as its age in milliseconds; -1: there is none. */
@@ -92,7 +93,8 @@ MUST_CHECK enum verdict store_feed_new_epoch(struct store *s, int64_t *ret_epoch
 
 /* The doorbell, PostgreSQL only; V_INVALID elsewhere, V_CONFLICT on a standby. The store is used
  * for nothing else from here on: store_feed_wait() sleeps on its connection until someone rings
- * (*ret_rung), the descriptor wake_fd is readable (it is not read), or the time is over. */
+ * (*ret_rung), the descriptor wake_fd (-1: none) is readable (it is not read), or the time is over;
+ * now and then for less. After store_recover() it has to listen anew: V_RETRY until then. */
 MUST_CHECK enum verdict store_feed_listen(struct store *s, struct err *e);
 MUST_CHECK enum verdict store_feed_wait(struct store *s, int wake_fd, int timeout_ms,
                                         bool *ret_rung, struct err *e);
