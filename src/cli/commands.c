@@ -64,6 +64,18 @@ static const struct command table[] = {
      true,
      cmd_search,
      {{"WORDS", .optional = true, .many = true}}},
+    {"cdc",
+     CMD_CDC,
+     "log the changes of your own tables, and look at the change feed",
+     "install has every change of a table written to the change feed, in the transaction that "
+     "makes "
+     "it, and never at the expense of it; with --columns only these of a row, and only then may it "
+     "be --public. remove ends that, list says what is logged and what is wrong. new-epoch tells "
+     "all readers that positions may have been lost: after a restore of a copy.",
+     "tain cdc install --table public.orders",
+     false,
+     cmd_cdc,
+     {{"ACTION", "install|remove|list|new-epoch"}}},
     {"doctor", CMD_DOCTOR, "check the database, the upstream and this machine",
      "One line per check: ok, warn or fail, and what to do about it. It changes nothing.",
      "tain doctor --db postgres://localhost/hn", false, cmd_doctor},

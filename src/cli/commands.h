@@ -6,6 +6,7 @@
 #include "cli/settings.h"
 
 int cmd_catchup(struct settings *s);
+int cmd_cdc(struct settings *s);
 int cmd_dead_letter(struct settings *s);
 int cmd_demo(struct settings *s);
 int cmd_doctor(struct settings *s);

@@ -11,7 +11,7 @@
 #define SERVES (CMD_SERVE | CMD_UP)
 #define REPORTS                                                                           \
     (CMD_CATCHUP | CMD_STATUS | CMD_MIGRATE | CMD_VERIFY | CMD_DEAD_LETTER | CMD_DOCTOR | \
-     CMD_IMPORT | CMD_EXPORT | CMD_SEARCH)
+     CMD_IMPORT | CMD_EXPORT | CMD_SEARCH | CMD_CDC)
 #define INGESTS (CMD_CATCHUP | UPDATES)
 #define LOGS (INGESTS | CMD_SERVE | CMD_IMPORT)
 #define ASKS_UPSTREAM (INGESTS | CMD_VERIFY | CMD_DOCTOR | CMD_IMPORT)
@@ -88,6 +88,18 @@ static const struct option_def table[] = {
     {"reason", OPTION_STRING, FIELD(reason), CMD_DEAD_LETTER, .accepts = shape_words,
      .allowed = "a few words, in UTF-8", .metavar = "TEXT", .flags = OPTION_NO_ENV | OPTION_NO_FILE,
      .help = "Why the ids are accepted as missing; kept with each of them."},
+    {"table", OPTION_STRING, FIELD(table), CMD_CDC, .accepts = shape_words,
+     .allowed = "SCHEMA.TABLE or TABLE", .metavar = "TABLE",
+     .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "The table: SCHEMA.TABLE, or TABLE of the schema public. A name with a dot, a quote "
+             "or a space in it stands in double quotes, within those of the shell."},
+    {"columns", OPTION_STRING, FIELD(columns), CMD_CDC, .accepts = shape_words,
+     .allowed = "names of columns with commas between them", .metavar = "LIST",
+     .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "Log only these columns of a row, and its key. Without it all of them, also those "
+             "that will be added."},
+    {"public", OPTION_BOOL, FIELD(is_public), CMD_CDC, .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "Tell changes of this table also to those without the key of the feed."},
     {"as-of", OPTION_STRING, FIELD(as_of), CMD_IMPORT, .accepts = shape_instant,
      .allowed = "an instant: 2026-01-31, 2026-01-31T12:00:00Z (UTC) or unix seconds",
      .metavar = "TIME", .flags = OPTION_NO_ENV | OPTION_NO_FILE,
@@ -255,7 +267,7 @@ static const struct option_def table[] = {
                 "of at most 63 characters",
      .metavar = "NAME", .flags = OPTION_COMMON,
      .help = "Schema that holds the tables on PostgreSQL."},
-    {"no-migrate", OPTION_BOOL, FIELD(no_migrate), INGESTS | CMD_IMPORT | SERVES,
+    {"no-migrate", OPTION_BOOL, FIELD(no_migrate), INGESTS | CMD_IMPORT | SERVES | CMD_CDC,
      .flags = OPTION_COMMON,
      .help = "Do not bring the tables up to date first; fail if they are not."},
     {"upstream", OPTION_STRING, FIELD(upstream), ASKS_UPSTREAM,

@@ -26,6 +26,7 @@ enum command_id {
     CMD_SERVE = 1 << 10,
     CMD_SEARCH = 1 << 11,
     CMD_UP = 1 << 12,
+    CMD_CDC = 1 << 13,
 };
 
 /* Where a value came from; a later one wins over an earlier one. */
@@ -89,6 +90,10 @@ struct settings {
     int64_t sample, id;
     bool repair, all;
     char *failure_class, *reason;
+
+    /* cdc */
+    char *table, *columns;
+    bool is_public;
 
     /* import and export; the file is words[0] */
     char *as_of; /* an instant, see shapes.h */

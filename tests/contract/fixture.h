@@ -131,5 +131,6 @@ int search_tests(void);
 int index_tests(void);
 int feed_epoch_tests(void);
 int feed_tests(void);
+int cdc_tests(void);
 
 #endif

@@ -20,12 +20,14 @@ INSERT INTO cdc_tables (table_id, schema_name, table_name, built_in, is_public, 
 VALUES (1, current_schema(), 'items', true, true, '["id"]'),
        (2, current_schema(), 'users', true, true, '["id"]');
 
--- What a trigger could not log, by key: read again and logged later.
+-- What a trigger could not log, by key: read again and logged later. seq is the place in the order
+-- that the change would have had. No key: nothing is known but the table.
 CREATE TABLE cdc_failures (
     failure_id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     table_id   INTEGER NOT NULL,
+    seq        BIGINT,
     action     TEXT NOT NULL,
-    keys       TEXT,
+    key        TEXT,
     error      TEXT NOT NULL,
     at         BIGINT NOT NULL
 );
@@ -72,6 +74,56 @@ $$ SELECT (SELECT system_identifier FROM pg_control_system())::text || '/'
           || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) $$;
 INSERT INTO feed_epochs (epoch, from_pos, mark, began_at)
 VALUES (tain_now_ms() / 1000, 0, feed_mark(), tain_now_ms());
+
+-- Logs changes that were noted only, at most as many notes at a time: the rows as they are now, in
+-- the place that the change would have had. No one gives out positions meanwhile; so whatever has
+-- one already is seen by the reading below, and whatever comes later gets a larger one.
+CREATE FUNCTION cdc_heal(most INTEGER) RETURNS BIGINT LANGUAGE plpgsql
+SET search_path FROM CURRENT AS
+$$
+DECLARE
+    note     RECORD;
+    found    BOOLEAN;
+    readable BOOLEAN;
+    row_now  TEXT;
+    healed   BIGINT := 0;
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM cdc_failures) THEN
+        RETURN 0;
+    END IF;
+    PERFORM 1 FROM feed_state WHERE only_row = 1 FOR UPDATE;
+    FOR note IN
+        SELECT n.table_id, n.key, MAX(n.seq) AS seq, array_agg(n.failure_id) AS ids,
+               (array_agg(n.action ORDER BY n.failure_id DESC))[1] AS action
+        FROM (SELECT * FROM cdc_failures ORDER BY failure_id LIMIT most) AS n
+        GROUP BY n.table_id, n.key ORDER BY MAX(n.seq)
+    LOOP
+        found := false;
+        row_now := NULL;
+        readable := note.key IS NOT NULL;
+        IF readable THEN
+            BEGIN
+                EXECUTE format('SELECT true, d FROM cdc_again_%s($1::json) AS d', note.table_id)
+                INTO found, row_now USING note.key;
+            EXCEPTION
+                WHEN lock_not_available THEN CONTINUE;
+                WHEN OTHERS THEN readable := false;
+            END;
+        END IF;
+        INSERT INTO change_log (seq, table_id, action, key, data, at) OVERRIDING SYSTEM VALUE
+        VALUES (COALESCE(note.seq, nextval('change_log_seq_seq')), note.table_id,
+                CASE WHEN note.key IS NULL THEN 'resync'
+                     WHEN NOT readable THEN note.action
+                     WHEN found IS NOT TRUE THEN 'delete'
+                     WHEN note.action = 'delete' THEN 'update'
+                     ELSE note.action END,
+                note.key, row_now, tain_now_ms());
+        DELETE FROM cdc_failures WHERE failure_id = ANY (note.ids);
+        healed := healed + 1;
+    END LOOP;
+    RETURN healed;
+END
+$$;
 
 CREATE FUNCTION feed_log_items() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path FROM CURRENT AS

@@ -18,12 +18,14 @@ INSERT INTO cdc_tables (table_id, schema_name, table_name, built_in, is_public, 
 VALUES (1, 'main', 'items', 1, 1, '["id"]'), (2, 'main', 'users', 1, 1, '["id"]');
 UPDATE sqlite_sequence SET seq = 99 WHERE name = 'cdc_tables';
 
--- What a trigger could not log, by key: read again and logged later.
+-- Rows that may be replaced by one that is being written: seq is their rowid. Empty but for the
+-- time of a statement, or when it was ignored.
 CREATE TABLE cdc_failures (
     failure_id INTEGER PRIMARY KEY AUTOINCREMENT,
     table_id   INTEGER NOT NULL,
+    seq        INTEGER,
     action     TEXT NOT NULL,
-    keys       TEXT,
+    key        TEXT,
     error      TEXT NOT NULL,
     at         INTEGER NOT NULL
 );

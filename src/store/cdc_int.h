@@ -1,0 +1,84 @@
+/* What the files of cdc share: a table of the user's as the database describes it, what is to be
+ * logged of it, and the SQL that does so. Everything lives in an arena of the caller's. Private to
+ * the room. */
+#ifndef TAIN_STORE_CDC_INT_H
+#define TAIN_STORE_CDC_INT_H
+
+#include "store/cdc.h"
+#include "store/store_int.h"
+
+#define CDC_SCRIPT_MAX ((size_t)8 * 1024 * 1024)
+#define CDC_KEY_MAX 64
+#define CDC_HEAL_ROWS 200 /* each time */
+
+/* "a.b" taken apart: each name as it was written and, unless it was quoted, in lower case too. */
+struct cdc_name {
+    struct str schema, schema_low; /* absent: none was given */
+    struct str name, name_low;
+};
+/* V_INVALID: not a name. */
+MUST_CHECK enum verdict cdc_name_parse(struct str text, struct arena *a, struct cdc_name *ret,
+                                       struct err *e);
+
+struct cdc_column {
+    struct str name;
+    struct str type;   /* PostgreSQL: with its schema, quoted */
+    struct str equals; /* PostgreSQL, of a key: the operator */
+    int key_place;     /* from 1; 0: not of the key */
+    bool plain;        /* an integer, whose text is JSON as it stands */
+    bool settled;      /* its text is the same in every session */
+};
+
+struct cdc_shape {
+    int64_t oid;
+    struct str schema, name;
+    struct cdc_column *columns;
+    size_t n_columns;
+    const struct cdc_column *key[CDC_KEY_MAX]; /* in the key's order */
+    size_t n_key;
+    bool by_row;      /* PostgreSQL: a partition or the like, to which statements may not be said */
+    bool partitioned; /* PostgreSQL */
+    struct str rowid; /* SQLite: a name of the row number; absent: it has none */
+    struct str uniques; /* SQLite: other unique indexes, as conditions; see cdc_sqlite.c */
+    struct str refusal; /* why it cannot be logged; absent: it can */
+};
+
+/* What is asked of it. */
+struct cdc_want {
+    int number;
+    const struct cdc_column **columns; /* NULL: all */
+    size_t n_columns;
+};
+
+/* Looks the columns up and leaves out what was named twice; n 0: all. False: *ret_missing is none.
+ */
+MUST_CHECK bool cdc_choose(const struct cdc_shape *t, const struct str *names, size_t n,
+                           struct arena *a, struct cdc_want *w, struct str *ret_missing);
+
+/* By the database's kind. look: V_NOT_FOUND, there is no such table; a refusal stands in *ret. */
+MUST_CHECK enum verdict cdc_pg_look(struct store *s, const struct cdc_name *n, struct arena *a,
+                                    struct cdc_shape *ret, struct err *e);
+MUST_CHECK enum verdict cdc_sqlite_look(struct store *s, const struct cdc_name *n, struct arena *a,
+                                        struct cdc_shape *ret, struct err *e);
+/* The statements that set the triggers up, or take all of this number away. */
+void cdc_pg_install(const struct store *s, const struct cdc_shape *t, const struct cdc_want *w,
+                    struct strbuf *out);
+void cdc_sqlite_install(const struct cdc_shape *t, const struct cdc_want *w, struct strbuf *out);
+void cdc_pg_remove(const struct store *s, int number, struct strbuf *out);
+void cdc_sqlite_remove(int number, struct strbuf *out);
+void cdc_sqlite_body(const struct cdc_shape *t, const struct cdc_want *w, struct strbuf *out);
+/* The body of the function that logs. */
+void cdc_pg_body(const struct store *s, const struct cdc_shape *t, const struct cdc_want *w,
+                 struct strbuf *out);
+
+/* "a""b" and 'a''b', safe whatever is in them and whatever the session's settings. */
+void cdc_add_name(struct strbuf *out, struct str name);
+void cdc_add_text(struct strbuf *out, enum db_kind kind, struct str text);
+/* An SQL text with the name as a JSON member: '{"a":'. */
+void cdc_add_member(struct strbuf *out, enum db_kind kind, const char *before, struct str name);
+
+/* ["a","b"] and back. */
+struct str cdc_names_json(struct arena *a, const struct str *names, size_t n);
+MUST_CHECK bool cdc_names_read(struct arena *a, struct str json, struct str **ret, size_t *ret_n);
+
+#endif

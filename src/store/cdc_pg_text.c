@@ -1,0 +1,492 @@
+/* The functions that log a table on PostgreSQL. One per table, so that every statement in it is
+ * planned once and no name is looked up at run time.
+ *
+ * What is written here must hold in any session of the user's, whatever its settings: names are
+ * quoted and have their schema, operators too. Statements that join are not kept (EXECUTE): a plan
+ * made for one row would be kept for a million.
+ *
+ * A trigger of the user's may change the same table while a statement's own triggers wait. What is
+ * inside logs first, though it happened last. So it leaves a mark, and what is outside then reads
+ * its rows again instead of believing what it was handed: those that are gone it passes over, since
+ * whoever took them away has said so. */
+#include "store/cdc_int.h"
+#include "store/feed.h"
+
+#include <stdio.h>
+
+#define PG DB_POSTGRES
+
+/* What is being written, and from where it takes its rows. */
+struct text {
+    struct strbuf *out;
+    const struct store *s;
+    const struct cdc_shape *t;
+    const struct cdc_want *w;
+    const char *old_rows, *new_rows;
+    const char *at;
+    bool dynamic; /* the text will be within an EXECUTE */
+};
+
+static void add_ours(struct strbuf *out, const struct store *s) {
+    cdc_add_name(out, str_of(s->schema));
+    strbuf_addc(out, '.');
+}
+
+static void add_table(struct strbuf *out, const struct cdc_shape *t) {
+    strbuf_adds(out, t->partitioned ? "" : "ONLY ");
+    cdc_add_name(out, t->schema);
+    strbuf_addc(out, '.');
+    cdc_add_name(out, t->name);
+}
+
+static void add_column(struct strbuf *out, const char *row, const struct cdc_column *c) {
+    strbuf_addf(out, "%s.", row);
+    cdc_add_name(out, c->name);
+}
+
+/* The key as a JSON object. */
+static void add_key(struct strbuf *out, const struct cdc_shape *t, const char *row) {
+    if (!t->n_key) {
+        strbuf_adds(out, "NULL::text");
+        return;
+    }
+    strbuf_adds(out, "concat(");
+    for (size_t i = 0; i < t->n_key; i++) {
+        cdc_add_member(out, PG, i ? "," : "{", t->key[i]->name);
+        strbuf_adds(out, t->key[i]->plain ? ", " : ", to_json(");
+        add_column(out, row, t->key[i]);
+        strbuf_adds(out, t->key[i]->plain ? ", " : "), ");
+    }
+    strbuf_adds(out, "'}')");
+}
+
+/* The key as a text that differs when anything does, whatever the type thinks equal. */
+static void add_key_text(struct strbuf *out, const struct cdc_shape *t, const char *row) {
+    strbuf_adds(out, "(ROW(");
+    for (size_t i = 0; i < t->n_key; i++) {
+        strbuf_adds(out, i ? ", " : "");
+        add_column(out, row, t->key[i]);
+    }
+    strbuf_adds(out, ")::text COLLATE \"C\")");
+}
+
+static void add_match(struct strbuf *out, const struct cdc_shape *t, const char *a, const char *b) {
+    for (size_t i = 0; i < t->n_key; i++) {
+        strbuf_adds(out, i ? " AND " : "");
+        add_column(out, a, t->key[i]);
+        strbuf_addf(out, " %.*s ", STR_FMT(t->key[i]->equals));
+        add_column(out, b, t->key[i]);
+    }
+}
+
+/* The row as JSON: "c" stands for it when columns are chosen, and then add_chosen() follows in
+ * FROM. */
+static void add_data(struct strbuf *out, const struct cdc_want *w, const char *row) {
+    strbuf_addf(out, "row_to_json(%s.*)::text", w->columns ? "tain_c" : row);
+}
+
+static void add_chosen(struct strbuf *out, const struct cdc_want *w, const char *row) {
+    if (!w->columns)
+        return;
+    strbuf_adds(out, " CROSS JOIN LATERAL (SELECT ");
+    for (size_t i = 0; i < w->n_columns; i++) {
+        strbuf_adds(out, i ? ", " : "");
+        add_column(out, row, w->columns[i]);
+    }
+    strbuf_adds(out, ") AS tain_c");
+}
+
+/* The beginning of an INSERT, up to the row source; OFFSET 0 in add_end() has the JSON made once.
+ */
+static void add_begin(const struct text *x, const char *action, const char *row) {
+    strbuf_adds(x->out, "INSERT INTO ");
+    add_ours(x->out, x->s);
+    strbuf_addf(x->out,
+                "change_log (table_id, action, key, data, at) SELECT %d, d.a, d.k, CASE WHEN "
+                "octet_length(d.j) <= %zu THEN d.j END, %s FROM (SELECT %s AS a, ",
+                x->w->number, FEED_DATA_MAX, x->at, action);
+    add_key(x->out, x->t, row);
+    strbuf_adds(x->out, " AS k, ");
+    add_data(x->out, x->w, row);
+    strbuf_adds(x->out, " AS j FROM ");
+}
+
+static void add_end(const struct text *x) {
+    strbuf_adds(x->out, " OFFSET 0) AS d");
+}
+
+/* " AS r JOIN the table AS t", or " AS r": the rows as they are now, or as they were handed over.
+ */
+static void add_source(const struct text *x, const char *rows, bool again) {
+    strbuf_addf(x->out, "%s AS r", rows);
+    if (again) {
+        strbuf_adds(x->out, " JOIN ");
+        add_table(x->out, x->t);
+        strbuf_adds(x->out, " AS t ON ");
+        add_match(x->out, x->t, "t", "r");
+    }
+    add_chosen(x->out, x->w, again ? "t" : "r");
+}
+
+static void write_rows(const struct text *x, const char *action, const char *rows, bool again) {
+    add_begin(x, action, again ? "t" : "r");
+    add_source(x, rows, again);
+    add_end(x);
+}
+
+static void add_gone(const struct text *x) {
+    strbuf_adds(x->out, "NOT EXISTS (SELECT 1 FROM ");
+    add_table(x->out, x->t);
+    strbuf_adds(x->out, " AS t WHERE ");
+    add_match(x->out, x->t, "t", "r");
+    strbuf_addc(x->out, ')');
+}
+
+/* Rows that a DELETE took away, and that no one brought back. */
+static void write_deleted(const struct text *x) {
+    add_begin(x, "'delete'", "r");
+    add_source(x, x->old_rows, false);
+    strbuf_adds(x->out, " WHERE ");
+    add_gone(x);
+    add_end(x);
+}
+
+/* Keys that an UPDATE left. */
+static void write_left(const struct text *x, bool again) {
+    add_begin(x, "'delete'", "r");
+    add_source(x, x->old_rows, false);
+    strbuf_addf(x->out, " WHERE NOT EXISTS (SELECT 1 FROM %s AS n WHERE ", x->new_rows);
+    add_key_text(x->out, x->t, "n");
+    strbuf_adds(x->out, " = ");
+    add_key_text(x->out, x->t, "r");
+    strbuf_adds(x->out, ")");
+    if (again) {
+        strbuf_adds(x->out, " AND ");
+        add_gone(x);
+    }
+    add_end(x);
+}
+
+/* Keys that it came to, and those it stayed with. */
+static void write_moved(const struct text *x, bool again) {
+    CLEANUP(strbuf_release) struct strbuf action;
+    strbuf_init(&action, CDC_SCRIPT_MAX);
+    strbuf_addf(&action, "CASE WHEN EXISTS (SELECT 1 FROM %s AS o WHERE ", x->old_rows);
+    add_key_text(&action, x->t, "o");
+    strbuf_adds(&action, " = ");
+    add_key_text(&action, x->t, "r");
+    strbuf_adds(&action, ") THEN 'update' ELSE 'insert' END");
+    write_rows(x, action.p, x->new_rows, again);
+}
+
+static void write_resync(const struct text *x, const char *action) {
+    strbuf_adds(x->out, "INSERT INTO ");
+    add_ours(x->out, x->s);
+    strbuf_addf(x->out, "change_log (table_id, action, at) VALUES (%d, '%s', %s)", x->w->number,
+                action, x->at);
+}
+
+/* A statement of the function, as it stands or behind an EXECUTE. */
+enum piece { ROWS_INSERTED, ROWS_DELETED, KEYS_LEFT, KEYS_MOVED };
+
+static void write_piece(const struct text *x, enum piece p, bool again) {
+    CLEANUP(strbuf_release) struct strbuf sql;
+    strbuf_init(&sql, CDC_SCRIPT_MAX);
+    struct text inner = *x;
+    inner.out = &sql;
+    inner.at = x->dynamic ? "$1" : "tain_at";
+    if (p == ROWS_INSERTED)
+        write_rows(&inner, "'insert'", x->new_rows, again);
+    else if (p == ROWS_DELETED)
+        write_deleted(&inner);
+    else if (p == KEYS_LEFT)
+        write_left(&inner, again);
+    else
+        write_moved(&inner, again);
+    strbuf_adds(x->out, "                ");
+    if (x->dynamic) {
+        strbuf_adds(x->out, "EXECUTE ");
+        cdc_add_text(x->out, PG, strbuf_str(&sql));
+        strbuf_adds(x->out, " USING tain_at");
+    } else {
+        strbuf_add_str(x->out, strbuf_str(&sql));
+    }
+    strbuf_adds(x->out, ";\n");
+}
+
+static void write_plain(const struct text *x, const char *action, const char *rows) {
+    strbuf_adds(x->out, "                ");
+    write_rows(x, action, rows, false);
+    strbuf_adds(x->out, ";\n");
+}
+
+/* Sums of hashes: whether the old keys and the new ones are the same set, without remembering them.
+ */
+static void add_key_sum(const struct text *x, const char *rows) {
+    strbuf_adds(x->out, "(SELECT sum(hashtextextended(");
+    add_key_text(x->out, x->t, "r");
+    strbuf_addf(x->out, ", 0)) FROM %s AS r)", rows);
+}
+
+static void write_update(const struct text *x) {
+    strbuf_adds(x->out, "        ELSIF TG_OP = 'UPDATE' THEN\n"
+                        "            IF tain_again THEN\n");
+    write_piece(x, KEYS_LEFT, true);
+    write_piece(x, KEYS_MOVED, true);
+    strbuf_adds(x->out, "            ELSIF ");
+    add_key_sum(x, x->old_rows);
+    strbuf_adds(x->out, " = ");
+    add_key_sum(x, x->new_rows);
+    strbuf_adds(x->out, " THEN\n");
+    write_plain(x, "'update'", x->new_rows);
+    strbuf_adds(x->out, "            ELSE\n");
+    write_piece(x, KEYS_LEFT, false);
+    write_piece(x, KEYS_MOVED, false);
+    strbuf_adds(x->out, "            END IF;\n");
+}
+
+static void write_keyed(const struct text *x) {
+    strbuf_adds(x->out, "        IF TG_OP = 'INSERT' THEN\n"
+                        "            IF tain_again THEN\n");
+    write_piece(x, ROWS_INSERTED, true);
+    strbuf_adds(x->out, "            ELSE\n");
+    write_plain(x, "'insert'", x->new_rows);
+    strbuf_adds(x->out, "            END IF;\n");
+    write_update(x);
+    strbuf_adds(x->out, "        ELSIF TG_OP = 'DELETE' THEN\n"
+                        "            IF tain_again THEN\n");
+    write_piece(x, ROWS_DELETED, true);
+    strbuf_adds(x->out, "            ELSE\n");
+    write_plain(x, "'delete'", x->old_rows);
+    strbuf_adds(x->out, "            END IF;\n");
+}
+
+static void write_keyless(const struct text *x) {
+    strbuf_adds(x->out, "        IF tain_again AND TG_OP <> 'TRUNCATE' THEN\n            ");
+    write_resync(x, "resync");
+    strbuf_adds(x->out, ";\n        ELSIF TG_OP = 'INSERT' THEN\n");
+    write_plain(x, "'insert'", x->new_rows);
+    strbuf_adds(x->out, "        ELSIF TG_OP = 'UPDATE' THEN\n");
+    write_plain(x, "'update'", x->new_rows);
+    strbuf_adds(x->out, "        ELSIF TG_OP = 'DELETE' THEN\n");
+    write_plain(x, "'delete'", x->old_rows);
+}
+
+/* A note has the number that its change would have had: taken while the row is still locked. */
+static void write_note(const struct text *x, const char *op, const char *one, const char *two) {
+    strbuf_addf(x->out, "            %s INSERT INTO ", op);
+    add_ours(x->out, x->s);
+    strbuf_adds(x->out, "cdc_failures (seq, table_id, action, key, error, at) SELECT nextval(");
+    CLEANUP(strbuf_release) struct strbuf sequence;
+    strbuf_init(&sequence, 1024);
+    add_ours(&sequence, x->s);
+    strbuf_adds(&sequence, "change_log_seq_seq");
+    cdc_add_text(x->out, PG, strbuf_str(&sequence));
+    strbuf_addf(x->out, "), %d, lower(TG_OP), d.k, left(tain_why, 500), tain_at FROM (SELECT ",
+                x->w->number);
+    add_key(x->out, x->t, "r");
+    strbuf_addf(x->out, " AS k FROM %s AS r", one);
+    if (two) {
+        strbuf_adds(x->out, " UNION SELECT ");
+        add_key(x->out, x->t, "r");
+        strbuf_addf(x->out, " FROM %s AS r", two);
+    }
+    strbuf_adds(x->out, ") AS d;\n");
+}
+
+static void write_handler(const struct text *x) {
+    const char *now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+    strbuf_addf(x->out,
+                "    EXCEPTION WHEN OTHERS THEN\n"
+                "        GET STACKED DIAGNOSTICS tain_why = MESSAGE_TEXT;\n"
+                "        tain_at := %s;\n"
+                "        BEGIN\n",
+                now);
+    if (x->t->n_key) {
+        write_note(x, "IF TG_OP = 'INSERT' THEN", x->new_rows, NULL);
+        write_note(x, "ELSIF TG_OP = 'DELETE' THEN", x->old_rows, NULL);
+        write_note(x, "ELSIF TG_OP = 'UPDATE' THEN", x->old_rows, x->new_rows);
+        strbuf_adds(x->out, "            ELSE RAISE; END IF;\n");
+    } else {
+        strbuf_adds(x->out, "            RAISE;\n");
+    }
+    strbuf_adds(x->out, "        EXCEPTION WHEN OTHERS THEN\n"
+                        "            BEGIN\n"
+                        "                INSERT INTO ");
+    add_ours(x->out, x->s);
+    strbuf_addf(x->out,
+                "cdc_failures (table_id, action, error, at) VALUES (%d, lower(TG_OP), "
+                "left(tain_why, 500), tain_at);\n"
+                "            EXCEPTION WHEN OTHERS THEN\n"
+                "                RAISE WARNING 'tain: a change of %% is neither logged nor noted: "
+                "%%', TG_RELID::regclass, tain_why;\n"
+                "            END;\n"
+                "        END;\n"
+                "    END;\n"
+                "    RETURN NULL;\n"
+                "END\n",
+                x->w->number);
+}
+
+static void write_marks(const struct text *x) {
+    strbuf_addf(x->out,
+                "        tain_mark := current_setting('tain.nested_%d', true);\n"
+                "        tain_depth := pg_trigger_depth();\n"
+                "        IF tain_mark <> '' THEN\n"
+                "            tain_again := split_part(tain_mark, '/', 1) = extract(epoch FROM "
+                "statement_timestamp())::text AND split_part(tain_mark, '/', 2)::int > "
+                "tain_depth;\n"
+                "        END IF;\n"
+                "        IF tain_depth > 1 AND NOT tain_again THEN\n"
+                "            PERFORM set_config('tain.nested_%d', extract(epoch FROM "
+                "statement_timestamp())::text || '/' || tain_depth, true);\n"
+                "        END IF;\n",
+                x->w->number, x->w->number);
+}
+
+void cdc_pg_body(const struct store *s, const struct cdc_shape *t, const struct cdc_want *w,
+                 struct strbuf *out) {
+    const struct text x = {
+        .out = out,
+        .s = s,
+        .t = t,
+        .w = w,
+        .old_rows = t->by_row ? "(SELECT OLD.*)" : "tain_old",
+        .new_rows = t->by_row ? "(SELECT NEW.*)" : "tain_new",
+        .at = "tain_at",
+        .dynamic = !t->by_row,
+    };
+    strbuf_adds(out, "#variable_conflict use_variable\n"
+                     "DECLARE\n"
+                     "    tain_at bigint;\n"
+                     "    tain_depth int;\n"
+                     "    tain_mark text;\n"
+                     "    tain_again boolean := false;\n"
+                     "    tain_why text;\n"
+                     "BEGIN\n"
+                     "    BEGIN\n"
+                     "        tain_at := ");
+    add_ours(out, s);
+    strbuf_adds(out, "tain_now_ms();\n");
+    write_marks(&x);
+    if (t->n_key)
+        write_keyed(&x);
+    else
+        write_keyless(&x);
+    strbuf_adds(out, "        ELSE\n            ");
+    write_resync(&x, "truncate");
+    strbuf_adds(out, ";\n        END IF;\n");
+    write_handler(&x);
+}
+
+/* Sessions may disagree on how some types look; a key must look the same in all of them. */
+static void add_settings(struct strbuf *out, const struct cdc_shape *t) {
+    bool settled = true;
+    for (size_t i = 0; i < t->n_key; i++)
+        settled = settled && t->key[i]->settled;
+    strbuf_adds(out, " SET search_path TO pg_catalog, pg_temp");
+    if (!settled)
+        strbuf_adds(out, " SET timezone TO 'UTC' SET intervalstyle TO 'postgres'"
+                         " SET bytea_output TO 'hex' SET extra_float_digits TO 1");
+}
+
+static void add_function(const struct store *s, const char *name, int number, const char *args,
+                         struct strbuf *out) {
+    add_ours(out, s);
+    strbuf_addf(out, "%s_%d(%s)", name, number, args);
+}
+
+/* What healing asks: a row by its key, as it would be logged now. */
+static void write_again(const struct store *s, const struct cdc_shape *t, const struct cdc_want *w,
+                        struct strbuf *out) {
+    CLEANUP(strbuf_release) struct strbuf body;
+    strbuf_init(&body, CDC_SCRIPT_MAX);
+    strbuf_addf(&body, "SELECT CASE WHEN octet_length(d.j) <= %zu THEN d.j END FROM (SELECT ",
+                FEED_DATA_MAX);
+    add_data(&body, w, "t");
+    strbuf_adds(&body, " AS j FROM json_to_record($1) AS r(");
+    for (size_t i = 0; i < t->n_key; i++) {
+        strbuf_adds(&body, i ? ", " : "");
+        cdc_add_name(&body, t->key[i]->name);
+        strbuf_addf(&body, " %.*s", STR_FMT(t->key[i]->type));
+    }
+    strbuf_adds(&body, ") JOIN ");
+    add_table(&body, t);
+    strbuf_adds(&body, " AS t ON ");
+    add_match(&body, t, "t", "r");
+    strbuf_adds(&body, " AND ");
+    add_key_text(&body, t, "t");
+    strbuf_adds(&body, " = ");
+    add_key_text(&body, t, "r");
+    add_chosen(&body, w, "t");
+    strbuf_adds(&body, " OFFSET 0) AS d");
+    strbuf_adds(out, "CREATE OR REPLACE FUNCTION ");
+    add_function(s, "cdc_again", w->number, "json", out);
+    strbuf_adds(out, " RETURNS SETOF text LANGUAGE sql VOLATILE");
+    add_settings(out, t);
+    strbuf_adds(out, " AS ");
+    cdc_add_text(out, PG, strbuf_str(&body));
+    strbuf_adds(out, ";\nREVOKE ALL ON FUNCTION ");
+    add_function(s, "cdc_again", w->number, "json", out);
+    strbuf_adds(out, " FROM PUBLIC;\n");
+}
+
+/* The names begin with what sorts before any letter, so that they fire before the user's own. */
+static void write_trigger(const struct store *s, const struct cdc_shape *t,
+                          const struct cdc_want *w, const char *name, const char *clause,
+                          struct strbuf *out) {
+    char full[80];
+    snprintf(full, sizeof full, "!%.40s_cdc_%s", s->schema, name);
+    strbuf_adds(out, "CREATE TRIGGER ");
+    cdc_add_name(out, str_of(full));
+    strbuf_addf(out, " AFTER %s ON ", name[0] == 'r' ? "INSERT OR UPDATE OR DELETE" : name);
+    cdc_add_name(out, t->schema);
+    strbuf_addc(out, '.');
+    cdc_add_name(out, t->name);
+    strbuf_addf(out, "%s EXECUTE FUNCTION ", clause);
+    add_function(s, "cdc_log", w->number, "", out);
+    strbuf_adds(out, ";\n");
+}
+
+void cdc_pg_install(const struct store *s, const struct cdc_shape *t, const struct cdc_want *w,
+                    struct strbuf *out) {
+    CLEANUP(strbuf_release) struct strbuf body;
+    strbuf_init(&body, CDC_SCRIPT_MAX);
+    cdc_pg_body(s, t, w, &body);
+    cdc_pg_remove(s, w->number, out);
+    strbuf_adds(out, "CREATE FUNCTION ");
+    add_function(s, "cdc_log", w->number, "", out);
+    strbuf_adds(out, " RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER");
+    add_settings(out, t);
+    strbuf_adds(out, " AS ");
+    cdc_add_text(out, PG, strbuf_str(&body));
+    strbuf_adds(out, ";\nREVOKE ALL ON FUNCTION ");
+    add_function(s, "cdc_log", w->number, "", out);
+    strbuf_adds(out, " FROM PUBLIC;\n");
+    if (t->n_key)
+        write_again(s, t, w, out);
+    if (t->by_row) {
+        write_trigger(s, t, w, "row", " FOR EACH ROW", out);
+    } else {
+        write_trigger(s, t, w, "insert", " REFERENCING NEW TABLE AS tain_new FOR EACH STATEMENT",
+                      out);
+        write_trigger(s, t, w, "update",
+                      " REFERENCING OLD TABLE AS tain_old NEW TABLE AS tain_new FOR EACH STATEMENT",
+                      out);
+        write_trigger(s, t, w, "delete", " REFERENCING OLD TABLE AS tain_old FOR EACH STATEMENT",
+                      out);
+    }
+    write_trigger(s, t, w, "truncate", " FOR EACH STATEMENT", out);
+    if (body.overflow)
+        out->overflow = true;
+}
+
+/* The triggers go with their function; without it they could be dropped by the table's owner only.
+ */
+void cdc_pg_remove(const struct store *s, int number, struct strbuf *out) {
+    strbuf_adds(out, "DROP FUNCTION IF EXISTS ");
+    add_function(s, "cdc_log", number, "", out);
+    strbuf_adds(out, " CASCADE;\nDROP FUNCTION IF EXISTS ");
+    add_function(s, "cdc_again", number, "json", out);
+    strbuf_adds(out, ";\n");
+}

@@ -1,0 +1,90 @@
+-- name: cdc_add
+INSERT INTO cdc_tables (schema_name, table_name, is_public, key_columns, columns)
+VALUES ($1, $2, $3 <> 0, $4, $5) RETURNING table_id;
+
+-- name: cdc_retire
+-- What was logged stays, and is shown to nobody without the key any more.
+UPDATE cdc_tables SET removed_at = tain_now_ms(), is_public = false WHERE table_id = $1;
+
+-- name: cdc_relation
+-- A relation by its name as it was written, or in lower case, and what we may do with it.
+SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind::text,
+       c.relpersistence = 't', n.nspname = current_schema(),
+       n.nspname LIKE 'pg\_%' OR n.nspname = 'information_schema',
+       c.relkind = 'p' OR EXISTS (SELECT 1 FROM pg_inherits i
+                                  WHERE i.inhrelid = c.oid OR i.inhparent = c.oid),
+       has_schema_privilege(n.oid, 'USAGE'), has_table_privilege(c.oid, 'TRIGGER'),
+       has_table_privilege(c.oid, 'SELECT'), row_security_active(c.oid), current_user::text
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname IN ($1, $2) AND c.relname IN ($3, $4)
+  AND c.relkind NOT IN ('i', 'I', 't', 'c')
+ORDER BY CASE WHEN n.nspname = $1 AND c.relname = $3 THEN 0 ELSE 1 END LIMIT 1;
+
+-- name: cdc_columns
+-- Columns in their order; those of the key with its place and the operator of its index.
+WITH chosen AS (
+    SELECT i.indexrelid, i.indkey, i.indclass, i.indnkeyatts
+    FROM pg_index i
+    WHERE i.indrelid = $1::oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
+      AND i.indexprs IS NULL AND (i.indisprimary OR i.indimmediate)
+      AND NOT EXISTS (SELECT 1 FROM pg_attribute a
+                      WHERE a.attrelid = i.indrelid AND NOT a.attnotnull
+                        AND a.attnum = ANY (i.indkey::int2[]) )
+    ORDER BY i.indisprimary DESC, i.indisreplident DESC, i.indnkeyatts, i.indexrelid LIMIT 1
+), key AS (
+    SELECT u.attnum, u.place, format('OPERATOR(%I.%s)', opn.nspname, o.oprname) AS equals
+    FROM chosen, unnest(chosen.indkey::int2[], chosen.indclass::oid[]) WITH ORDINALITY
+                 AS u (attnum, class, place)
+    JOIN pg_opclass oc ON oc.oid = u.class
+    JOIN pg_amop am ON am.amopfamily = oc.opcfamily AND am.amopstrategy = 3
+                   AND am.amoplefttype = oc.opcintype AND am.amoprighttype = oc.opcintype
+    JOIN pg_operator o ON o.oid = am.amopopr
+    JOIN pg_namespace opn ON opn.oid = o.oprnamespace
+    WHERE u.place <= chosen.indnkeyatts
+)
+SELECT a.attname::text, format('%I.%I', tn.nspname, t.typname), COALESCE(k.place, 0),
+       COALESCE(k.equals, ''), a.atttypid IN (20, 21, 23),
+       a.atttypid IN (16, 18, 19, 20, 21, 23, 25, 26, 1042, 1043, 1082, 1114, 1700, 2950)
+FROM pg_attribute a
+JOIN pg_type t ON t.oid = a.atttypid
+JOIN pg_namespace tn ON tn.oid = t.typnamespace
+LEFT JOIN key k ON k.attnum = a.attnum
+WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped
+ORDER BY a.attnum;
+
+-- name: cdc_by_trigger
+-- The table whose triggers are on $1, whatever it was called then.
+SELECT c.table_id, c.schema_name, c.table_name, c.is_public, c.columns
+FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+JOIN cdc_tables c ON 'cdc_log_' || c.table_id = p.proname
+WHERE t.tgrelid = $1::oid AND t.tgparentid = 0 AND $2 = $2
+  AND p.pronamespace = current_schema()::regnamespace
+  AND c.removed_at IS NULL AND NOT c.built_in LIMIT 1;
+
+-- name: cdc_uniques
+SELECT '' WHERE $1 < 0;
+
+-- name: cdc_triggers
+-- Of table $1, whose oid is $2 (0: it is gone): how many triggers of its function are on, and are
+-- there at all; whether one is for each row; whether they are on another table; the function's
+-- body.
+SELECT COUNT(t.oid) FILTER (WHERE t.tgenabled IN ('O', 'A')), COUNT(t.oid),
+       COALESCE(bool_or(t.tgtype & 1 = 1), false),
+       MAX(t.tgrelid::regclass::text) FILTER (WHERE t.tgrelid <> $2::oid),
+       (SELECT p.prosrc FROM pg_proc p
+        WHERE p.pronamespace = current_schema()::regnamespace
+          AND p.proname = 'cdc_log_' || $1::bigint)
+FROM pg_trigger t
+WHERE t.tgparentid = 0 AND NOT t.tgisinternal
+  AND t.tgfoid = (SELECT p.oid FROM pg_proc p
+                  WHERE p.pronamespace = current_schema()::regnamespace
+                    AND p.proname = CASE WHEN $1::bigint < 100 THEN 'feed_log_' || $3::text
+                                         ELSE 'cdc_log_' || $1::bigint END);
+
+-- name: cdc_list
+SELECT t.table_id, t.schema_name, t.table_name, t.built_in, t.is_public, t.key_columns, t.columns,
+       (SELECT COUNT(*) FROM cdc_failures f WHERE f.table_id = t.table_id)
+FROM cdc_tables t WHERE t.removed_at IS NULL ORDER BY t.table_id;
+
+-- name: cdc_heal
+SELECT cdc_heal($1::integer);
