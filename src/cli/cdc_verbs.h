@@ -9,7 +9,12 @@
 #include <stdio.h>
 
 /* Options that belong to some verbs only. */
-enum cdc_option { CDC_TABLE = 1 << 0, CDC_COLUMNS = 1 << 1, CDC_PUBLIC = 1 << 2 };
+enum cdc_option {
+    CDC_TABLE = 1 << 0,
+    CDC_COLUMNS = 1 << 1,
+    CDC_PUBLIC = 1 << 2,
+    CDC_FEED = 1 << 3, /* all that choose what is read from the feed */
+};
 
 struct cdc_verb {
     const char *name;

@@ -1,4 +1,5 @@
 #include "cli/archive.h"
+#include "cli/cdc_tail.h"
 #include "cli/cdc_verbs.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -177,6 +178,7 @@ static const struct cdc_verb verbs[] = {
     {"remove", verb_remove, CDC_TABLE, CDC_TABLE, false},
     {"list", verb_list, 0, 0, false},
     {"new-epoch", verb_new_epoch, 0, 0, false},
+    {"tail", cdc_tail, CDC_FEED, 0, false},
 };
 
 static int check_options(const struct settings *s, const struct cdc_verb *v) {
@@ -188,6 +190,10 @@ static int check_options(const struct settings *s, const struct cdc_verb *v) {
         {CDC_TABLE, s->table != NULL, "--table"},
         {CDC_COLUMNS, s->columns != NULL, "--columns"},
         {CDC_PUBLIC, s->is_public, "--public"},
+        {CDC_FEED, s->since != NULL, "--since"},
+        {CDC_FEED, s->tables != NULL, "--tables"},
+        {CDC_FEED, s->actions != NULL, "--actions"},
+        {CDC_FEED, settings_origin(s, "follow") != ORIGIN_DEFAULT, "--follow"},
     };
     char text[120];
     for (size_t i = 0; i < ARRAY_LEN(options); i++) {

@@ -168,6 +168,10 @@ int cmd_search(struct settings *s) {
         fprintf(stderr, "tain search: what for? Name words, or an option such as --author\n");
         return EXIT_USAGE;
     }
+    if (s->since && !shape_instant(s->since)) {
+        fprintf(stderr, "tain search: --since: '%.60s' is no time\n", s->since);
+        return EXIT_USAGE;
+    }
     if (limit_of(s) > 1000) {
         fprintf(stderr, "tain search: --limit: at most 1000 hits on a page; --page turns it\n");
         return EXIT_USAGE;

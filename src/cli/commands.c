@@ -71,11 +71,12 @@ static const struct command table[] = {
      "makes "
      "it, and never at the expense of it; with --columns only these of a row, and only then may it "
      "be --public. remove ends that, list says what is logged and what is wrong. new-epoch tells "
-     "all readers that positions may have been lost: after a restore of a copy.",
+     "all readers that positions may have been lost: after a restore of a copy. tail prints "
+     "the feed, one event in JSON a line, until it is stopped.",
      "tain cdc install --table public.orders",
      false,
      cmd_cdc,
-     {{"ACTION", "install|remove|list|new-epoch"}}},
+     {{"ACTION", "install|remove|list|new-epoch|tail"}}},
     {"doctor", CMD_DOCTOR, "check the database, the upstream and this machine",
      "One line per check: ok, warn or fail, and what to do about it. It changes nothing.",
      "tain doctor --db postgres://localhost/hn", false, cmd_doctor},

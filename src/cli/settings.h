@@ -94,6 +94,8 @@ struct settings {
     /* cdc */
     char *table, *columns;
     bool is_public;
+    char *tables, *actions; /* lists with commas; --since is shared with search */
+    bool follow;
 
     /* import and export; the file is words[0] */
     char *as_of; /* an instant, see shapes.h */

@@ -1,5 +1,6 @@
 #include "cli/shapes.h"
 
+#include "store/feed.h"
 #include "store/search.h"
 
 #include <arpa/inet.h>
@@ -140,6 +141,11 @@ bool shape_parse_instant(const char *text, int64_t *ret_ms) {
 bool shape_instant(const char *text) {
     int64_t ms;
     return shape_parse_instant(text, &ms);
+}
+
+bool shape_since(const char *text) {
+    struct feed_id id;
+    return shape_instant(text) || strcmp(text, "oldest") == 0 || feed_id_parse(str_of(text), &id);
 }
 
 unsigned shape_item_kind(const char *text, size_t n) {

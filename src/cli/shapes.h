@@ -17,6 +17,8 @@ bool shape_words(const char *text); /* not empty, and UTF-8, which every databas
 /* 2026-01-31, 2026-01-31T12:00:00Z (the Z may be left out: it is UTC) or unix seconds. */
 bool shape_instant(const char *text);
 bool shape_parse_instant(const char *text, int64_t *ret_ms);
+/* An instant, the id of an event (EPOCH-POSITION), or "oldest". */
+bool shape_since(const char *text);
 
 /* "story,ask_hn": kinds of items with commas between. */
 bool shape_item_kinds(const char *text);

@@ -43,7 +43,9 @@ FROM (SELECT COUNT(*) AS n FROM numbered) AS n;
 -- reading it.
 SELECT t.pos, t.at, t.table_id, c.schema_name, c.table_name, c.is_public, t.action, t.key,
        CASE WHEN octet_length(t.data) <= $4 THEN t.data END,
-       (SELECT MAX(epoch) FROM feed_epochs WHERE from_pos < t.pos)
+       CASE WHEN t.pos > (SELECT from_pos FROM feed_epochs ORDER BY epoch DESC LIMIT 1)
+            THEN (SELECT MAX(epoch) FROM feed_epochs)
+            ELSE (SELECT MAX(epoch) FROM feed_epochs WHERE from_pos < t.pos) END
 FROM (SELECT l.*, SUM(octet_length(l.data)) OVER (ORDER BY l.pos ROWS UNBOUNDED PRECEDING) AS upto
       FROM (SELECT pos, at, table_id, action, key, data FROM change_log
             WHERE pos > $1 ORDER BY pos LIMIT $2) AS l) AS t
