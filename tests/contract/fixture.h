@@ -132,5 +132,6 @@ int index_tests(void);
 int feed_epoch_tests(void);
 int feed_tests(void);
 int cdc_tests(void);
+int feed_order_tests(void);
 
 #endif

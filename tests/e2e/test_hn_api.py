@@ -271,7 +271,8 @@ class Thousand:
         for n in range(8):  # some megabytes each
             archive.execute("INSERT INTO change_log (table_id, action, key, at) WITH RECURSIVE "
                             "t(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM t WHERE i < 8000) "
-                            f"SELECT 2, 'insert', json_object('id', printf('%0120d-{n}', i)), 0 FROM t")
+                            "SELECT 2, 'insert', "
+                            f"json_object('id', printf('%0120d-{n}', i)), 0 FROM t")
             last = f'{8000:0120d}-{n}'.encode()
             wait_until(lambda: listens.pull() or last in listens.raw, 20, f'the news of round {n}')
             listens.raw = b''  # or the test would be the one that needs memory

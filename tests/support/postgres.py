@@ -31,6 +31,7 @@ SETTINGS = {
     'full_page_writes': 'off',
     'synchronous_commit': 'off',
     'max_connections': '60',
+    'max_prepared_transactions': '10',
     'shared_buffers': '64MB',
     'max_wal_size': '256MB',
     'autovacuum_naptime': '60s',
