@@ -62,7 +62,7 @@ static enum verdict have_store(struct feed_reader *r, struct err *e) {
 /* Numbers what is there, and lets everything behind the cursor be read if there was any. */
 static enum verdict number(struct feed_reader *r, int64_t now, struct err *e) {
     size_t n = NUMBER_MAX;
-    for (int round = 0; round < NUMBER_ROUNDS && n == NUMBER_MAX; round++) {
+    for (int round = 0; round < NUMBER_ROUNDS && n == NUMBER_MAX && !r->stopping; round++) {
         enum verdict v = store_feed_publish(r->store, NUMBER_MAX, &n, e);
         if (v != V_OK)
             return v;
@@ -152,7 +152,7 @@ static int look_interval(const struct feed_reader *r, int64_t now) {
 /* Reads up to the head. What belongs to an epoch that the hub does not know yet waits for the next
  * round, which begins with the state. */
 static enum verdict look(struct feed_reader *r, int64_t now, struct err *e) {
-    for (int round = 0; round < READ_ROUNDS; round++) {
+    for (int round = 0; round < READ_ROUNDS && !r->stopping; round++) {
         const struct feed_change *changes;
         struct feed_state st;
         size_t n = 0;
@@ -190,7 +190,7 @@ static void count(struct feed_reader *r) {
 
 static enum verdict prune(struct feed_reader *r, int64_t now, struct err *e) {
     int64_t n = 1;
-    for (int i = 0; i < CHORES_PRUNE && n > 0; i++) {
+    for (int i = 0; i < CHORES_PRUNE && n > 0 && !r->stopping; i++) {
         enum verdict v = store_feed_prune(r->store, r->o.keep_ms, r->o.keep_rows, &n, e);
         if (v != V_OK)
             return v;
