@@ -289,7 +289,7 @@ static void write_note(const struct text *x, const char *op, const char *one, co
     if (two) {
         strbuf_adds(x->out, " UNION SELECT ");
         add_key(x->out, x->t, "r");
-        strbuf_addf(x->out, " FROM %s AS r", two);
+        strbuf_addf(x->out, " FROM %s AS r ORDER BY 1", two);
     }
     strbuf_adds(x->out, ") AS d;\n");
 }

@@ -95,12 +95,17 @@ static void add_place(struct strbuf *out, const struct cdc_shape *t, const char 
     }
 }
 
-/* Whether both have the same key, to the letter. */
+/* Whether both have the same key, to the letter; the first comparison is the one that an index of
+ * the column's own collation serves. */
 static void add_same_key(struct strbuf *out, const struct cdc_shape *t, const char *a,
                          const char *b) {
     strbuf_addc(out, '(');
     for (size_t i = 0; i < t->n_key; i++) {
         strbuf_adds(out, i ? " AND " : "");
+        add_column(out, a, t->key[i]);
+        strbuf_adds(out, " IS ");
+        add_column(out, b, t->key[i]);
+        strbuf_adds(out, " AND ");
         add_column(out, a, t->key[i]);
         strbuf_adds(out, " COLLATE BINARY IS ");
         add_column(out, b, t->key[i]);

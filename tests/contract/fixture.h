@@ -133,5 +133,7 @@ int feed_epoch_tests(void);
 int feed_tests(void);
 int cdc_tests(void);
 int feed_order_tests(void);
+int cdc_pg_tests(void);
+int cdc_lite_tests(void);
 
 #endif
