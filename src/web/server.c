@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "feed/reader.h"
 #include "web/herald.h"
 #include "web/stream.h"
 #include "web/visitors.h"
@@ -182,6 +183,14 @@ static enum verdict start_herald(struct web *w, struct err *e) {
     return w->o.store.uri ? herald_start(&o, &w->herald, e) : V_OK;
 }
 
+static enum verdict start_feed(struct web *w, struct err *e) {
+    if (w->feed || !w->o.store.uri)
+        return V_OK;
+    w->feed = feed_hub_new((size_t)w->o.feed_clients);
+    const struct feed_options o = {.store = &w->o.store, .clock = w->o.clock, .hub = w->feed};
+    return feed_start(&o, &w->feed_reader, e);
+}
+
 /* Without a key nobody may listen. */
 static enum verdict start_hall(struct web *w, struct err *e) {
     const struct ws_hall_options o = {.web = w,
@@ -206,6 +215,8 @@ enum verdict web_start(const struct web_options *o, struct web **ret, struct err
         v = pool_start(w, &w->pool, e);
     if (v == V_OK)
         v = start_herald(w, e);
+    if (v == V_OK)
+        v = start_feed(w, e);
     if (v == V_OK)
         v = start_hall(w, e);
     for (int i = 0; i < w->o.loops && v == V_OK; i++)
@@ -279,6 +290,9 @@ void web_stop(struct web *w) {
     for (int i = 0; i < w->n_loops; i++)
         end_loop(&w->loops[i]);
     ws_hall_stop(w->hall);
+    feed_stop(w->feed_reader);
+    if (!w->o.feed_hub)
+        feed_hub_free(w->feed);
     pool_free(w->pool);
     herald_stop(w->herald);
     stream_hub_free(w->streams);

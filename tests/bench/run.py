@@ -2,7 +2,7 @@
 """How fast is a durable catch-up, next to fetching alone?
 
     tests/bench/run.py [--quick] [--only http1|http2|memory|import|updater|pages|serve|search|
-                       feed-read] [--build DIR] [--json FILE]
+                       feed|feed-read] [--build DIR] [--json FILE]
 
 nginx serves 100,000 item files on loopback. A plain libcurl loop (reference.c) fetches them and
 throws them away; `tain catchup` stores them, in SQLite with a sync per commit and in PostgreSQL as
@@ -12,8 +12,9 @@ so that what else the machine does hits both. The figure is the median over the 
 `--only updater` what the stream names, and how soon it is stored (updater.py); `--only pages` a
 page with a thousand comments next to the SQL that reads them (pages.py); `--only serve` items by
 the API next to nginx with the same bytes (throughput.py); `--only search` how long 200 searches
-over a million items take (search.py); `--only feed-read` a reader of the change feed that is a
-million events behind (feed_read.py).
+over a million items take (search.py); `--only feed` how long a change takes to a thousand
+WebSocket clients (sockets.py); `--only feed-read` a reader of the change feed that is a million
+events behind (feed_read.py).
 """
 
 import argparse
@@ -39,6 +40,7 @@ from feed_read import bench_feed_read  # noqa: E402
 from pages import bench_pages  # noqa: E402
 from postgres import Postgres  # noqa: E402
 from search import bench_search  # noqa: E402
+from sockets import bench_sockets  # noqa: E402
 from throughput import bench_serve  # noqa: E402
 from updater import bench_updater  # noqa: E402
 from upstream import Demo, Nginx, write_corpus  # noqa: E402
@@ -262,6 +264,8 @@ def run_all(bench, databases):
         bench_serve(bench, databases)
     if only in (None, 'search'):
         bench_search(bench, databases)
+    if only in (None, 'feed'):
+        bench_sockets(bench, databases)
     if only in (None, 'feed-read'):
         bench_feed_read(bench, databases)
 
@@ -270,7 +274,7 @@ def parse_options():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument('--quick', action='store_true', help='one round, and no million of ids')
     p.add_argument('--only', choices=('http1', 'http2', 'memory', 'import', 'updater', 'pages',
-                                      'serve', 'search', 'feed-read'),
+                                      'serve', 'search', 'feed', 'feed-read'),
                    help='one part of it')
     p.add_argument('--db', choices=('sqlite', 'postgres'), help='one database only')
     p.add_argument('--rounds', type=int, help='rounds per protocol (3)')

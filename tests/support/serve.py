@@ -38,7 +38,7 @@ class Server:
     def _says_port(self):
         if not self.run.running():
             raise AssertionError(f'the server ended\n{self.run.so_far()}')
-        return re.search(r'msg="?serving"? .*port=(\d+)', self.run.so_far())
+        return re.search(r'"?msg"?[=:]"?serving"?[ ,].*port"?[=:](\d+)', self.run.so_far())
 
     def disconnect(self):
         if self.connection:
