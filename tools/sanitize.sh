@@ -34,7 +34,7 @@ run_one() { # NAME OF THE SANITIZERS, BUILD FOLDER, END-TO-END SUITES
 }
 
 # Threads: catch-up has the most of them, and the slowest sanitizer.
-ALL="catchup updater serve dump dump_trouble verify dead_letter doctor"
+ALL="catchup updater serve feed dump dump_trouble verify dead_letter doctor"
 
 for kind in ${*:-address thread}; do
     case "$kind" in

@@ -2,6 +2,7 @@
 
 #include "store/cdc.h"
 
+#include <pthread.h>
 #include <string.h>
 
 struct fake_log fake_log;
@@ -44,12 +45,18 @@ const char *fake_log_diary(void) {
     return said;
 }
 
+/* Threads may read it together. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
 static enum verdict note(char what, struct err *e) {
+    pthread_mutex_lock(&lock);
+    fake_log.reads += what == 'R';
     size_t n = strlen(fake_log.diary);
     if (n + 1 < sizeof fake_log.diary) {
         fake_log.diary[n] = what;
         fake_log.diary[n + 1] = '\0';
     }
+    pthread_mutex_unlock(&lock);
     if (fake_log.answer != V_OK)
         return err_set(e, fake_log.answer, "test", 0, "ill");
     return V_OK;
@@ -85,7 +92,6 @@ enum verdict store_feed_read(struct store *s UNUSED, struct arena *a, int64_t po
     for (size_t i = 0; i < *ret_n; i++)
         changes[i] = fake_change(from + (int64_t)i);
     *ret = changes;
-    fake_log.reads++;
     return note('R', e);
 }
 
