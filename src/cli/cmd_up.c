@@ -7,7 +7,6 @@
 #include "cli/serving.h"
 #include "cli/updating.h"
 #include "mirror/metrics.h"
-#include "web/herald.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,9 +87,9 @@ static void tick(void *arg, const struct updater_view *v) {
     }
 }
 
-/* Event streams hear of what was written without waiting for the next look. */
-static void wrote(void *herald) {
-    herald_ring(herald);
+/* Event streams and the feed hear of what was written without waiting for the next look. */
+static void wrote(void *web) {
+    web_wrote(web);
 }
 
 static struct progress *make_progress(const struct settings *s) {
@@ -106,7 +105,7 @@ static int mirror(struct up *u, struct store *store) {
     options.tick = tick;
     options.tick_arg = u;
     options.wrote = wrote;
-    options.wrote_arg = web_herald(u->serving.web);
+    options.wrote_arg = u->serving.web;
     struct err e = {0};
     enum verdict v = updater_run(&options, &e);
     if (v == V_OK && u->stuck)

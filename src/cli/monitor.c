@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cli/archive.h"
 #include "cli/cli.h"
+#include "feed/feed_metrics.h"
 #include "mirror/metrics.h"
 #include "web/web_metrics.h"
 
@@ -15,14 +16,16 @@ static const unsigned updater_vitals = VITAL_BIT(VITAL_DATABASE) | VITAL_BIT(VIT
                                        VITAL_BIT(VITAL_LAG) | VITAL_BIT(VITAL_WORKERS);
 
 static void gather(struct monitor *m, enum command_id command) {
-    m->families =
-        xcalloc(mirror_n_metrics + updater_n_metrics + web_n_metrics, sizeof(struct metric *));
+    m->families = xcalloc(mirror_n_metrics + updater_n_metrics + web_n_metrics + feed_n_metrics,
+                          sizeof(struct metric *));
     for (size_t i = 0; command != CMD_SERVE && i < mirror_n_metrics; i++)
         m->families[m->n++] = mirror_metrics[i];
     for (size_t i = 0; command & (CMD_UPDATER | CMD_UP) && i < updater_n_metrics; i++)
         m->families[m->n++] = updater_metrics[i];
     for (size_t i = 0; command & (CMD_SERVE | CMD_UP) && i < web_n_metrics; i++)
         m->families[m->n++] = web_metrics[i];
+    for (size_t i = 0; command & (CMD_SERVE | CMD_UP) && i < feed_n_metrics; i++)
+        m->families[m->n++] = feed_metrics[i];
 }
 
 static unsigned watched_by(enum command_id command) {

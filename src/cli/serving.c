@@ -42,6 +42,7 @@ static struct web_options options_of(const struct settings *s, const struct moni
         .ws_slow_ms = s->feed_slow_ms,
         .ws_ping_ms = s->feed_ping_ms,
         .access_log = (enum access_log)s->access_log,
+        .read_only = s->read_db != NULL,
         .clock = &clock_machine,
         .vitals = &m->vitals,
         .families = m->families,

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "store/read.h"
+#include "web/events.h"
 #include "web/hn_json.h"
 
 #include <pthread.h>
@@ -143,10 +144,14 @@ enum verdict herald_step(struct herald *l, int *ret_wait_ms, struct err *e) {
     }
     if (now >= l->beat_at) {
         stream_beat(l->o.hub);
+        if (l->o.events)
+            events_beat(l->o.events);
         l->beat_at = now + l->o.keep_alive_ms;
     }
     if (now >= l->sweep_at) {
         stream_sweep(l->o.hub);
+        if (l->o.events)
+            events_sweep(l->o.events);
         l->sweep_at = now + SWEEP_MS;
     }
     *ret_wait_ms = clock_wait_ms(l->o.clock, soonest(l), TROUBLE_MS);

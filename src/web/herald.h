@@ -1,6 +1,6 @@
 /* What is new in the archive, for event streams: one thread with a store of its own looks a few
  * times a second at two numbers, and publishes when one of them moved. It also beats the keep-alive
- * and finds peers that hung up. A database that is away is waited for. */
+ * and finds peers that hung up, for /events too. A database that is away is waited for. */
 #ifndef TAIN_WEB_HERALD_H
 #define TAIN_WEB_HERALD_H
 
@@ -11,9 +11,12 @@
 #define HERALD_POLL_MS 250
 #define HERALD_KEEP_ALIVE_MS 30000
 
+struct events;
+
 struct herald_options {
     const struct store_options *store;
     struct stream_hub *hub; /* outlives it */
+    struct events *events;  /* outlives it; NULL: there are none. See web/events.h */
     const struct clock *clock;
     int poll_ms, keep_alive_ms; /* 0: as above */
 };

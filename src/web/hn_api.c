@@ -197,7 +197,8 @@ static void close_stream(void *client) {
 }
 
 static enum verdict open_stream(struct call *c, enum stream_topic topic, struct err *e) {
-    struct stream_client *client = stream_join(web_streams(c->web), topic, c);
+    struct stream_client *client =
+        web_has_room(c->web) ? stream_join(web_streams(c->web), topic, c) : NULL;
     if (!client) {
         c->status = 503;
         strbuf_adds(&c->body, "{\"message\":\"too many event streams are open\"}");

@@ -1,5 +1,6 @@
 /* "/status": how the mirror is. With script the figures are asked for again every two seconds
  * ("/status/figures" is the same without the page around it); without it a reload does. */
+#include "feed/hub.h"
 #include "web/page.h"
 #include "web/page_routes.h"
 #include "web/server.h"
@@ -12,6 +13,11 @@ static enum verdict figures(struct call *c, struct err *e) {
     if (v != V_OK)
         return v;
     status_of_process(s, o->families, o->n_families);
+    if (web_feed(c->web)) {
+        struct feed_counts counts;
+        feed_hub_count(web_feed(c->web), &counts);
+        s->feed_clients = (int64_t)counts.clients;
+    }
     status_render(&c->body, s);
     return V_OK;
 }

@@ -1,5 +1,6 @@
 #include "web/routes.h"
 
+#include "web/events.h"
 #include "web/hn_api.h"
 #include "web/page_routes.h"
 #include "web/server_int.h"
@@ -17,6 +18,7 @@ static const struct route_table *const tables[] = {
     &page_user_routes,                        /* /user */
     &page_search_routes, &page_status_routes, /* /search */
     &search_api_routes,                       /* /api/v1/search, ..., /api/v1/users/NAME */
+    &events_routes,                           /* /events */
     &thread_routes, /* /api/v1/items/ID, /api/stories/ID/tree, /api/discussions */
 };
 

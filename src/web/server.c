@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "feed/reader.h"
+#include "web/events.h"
 #include "web/herald.h"
 #include "web/stream.h"
 #include "web/visitors.h"
@@ -39,12 +40,18 @@ struct stream_hub *web_streams(const struct web *w) {
     return w->streams;
 }
 
-struct herald *web_herald(const struct web *w) {
-    return w->herald;
-}
-
 struct feed_hub *web_feed(const struct web *w) {
     return w->feed;
+}
+
+struct events *web_events(const struct web *w) {
+    return w->events;
+}
+
+void web_wrote(struct web *w) {
+    herald_ring(w->herald);
+    if (w->reader)
+        feed_ring(w->reader);
 }
 
 int64_t web_silence_ms(const struct web *w) {
@@ -175,20 +182,45 @@ static size_t most_streams(int max_connections) {
                         : 1);
 }
 
+bool web_has_room(const struct web *w) {
+    struct stream_counts counts;
+    stream_count(w->streams, &counts);
+    size_t n = w->events ? events_count(w->events) : 0;
+    for (int i = 0; i < TOPIC_N; i++)
+        n += counts.clients[i];
+    return n < most_streams(w->o.max_connections);
+}
+
 static enum verdict start_herald(struct web *w, struct err *e) {
     const struct herald_options o = {.store = &w->o.store,
                                      .hub = w->streams,
+                                     .events = w->events,
                                      .clock = w->o.clock,
                                      .keep_alive_ms = w->o.keep_alive_ms};
-    return w->o.store.uri ? herald_start(&o, &w->herald, e) : V_OK;
+    return herald_start(&o, &w->herald, e);
 }
 
 static enum verdict start_feed(struct web *w, struct err *e) {
-    if (w->feed || !w->o.store.uri)
+    const struct feed_options o = {.store = &w->o.store,
+                                   .hub = w->feed,
+                                   .clock = w->o.clock,
+                                   .keep_ms = w->o.feed_keep_ms,
+                                   .keep_rows = w->o.read_only ? 0 : w->o.feed_keep_rows,
+                                   .read_only = w->o.read_only};
+    return feed_start(&o, &w->reader, e);
+}
+
+/* What watches the archive for those who wait for news. */
+static enum verdict start_watchers(struct web *w, struct err *e) {
+    if (!w->o.store.uri)
         return V_OK;
-    w->feed = feed_hub_new((size_t)w->o.feed_clients);
-    const struct feed_options o = {.store = &w->o.store, .clock = w->o.clock, .hub = w->feed};
-    return feed_start(&o, &w->feed_reader, e);
+    enum verdict v = V_OK;
+    if (!w->feed) {
+        w->feed = feed_hub_new((size_t)w->o.feed_clients);
+        v = start_feed(w, e);
+    }
+    w->events = events_new(w);
+    return v == V_OK ? start_herald(w, e) : v;
 }
 
 /* Without a key nobody may listen. */
@@ -214,9 +246,7 @@ enum verdict web_start(const struct web_options *o, struct web **ret, struct err
     if (v == V_OK)
         v = pool_start(w, &w->pool, e);
     if (v == V_OK)
-        v = start_herald(w, e);
-    if (v == V_OK)
-        v = start_feed(w, e);
+        v = start_watchers(w, e);
     if (v == V_OK)
         v = start_hall(w, e);
     for (int i = 0; i < w->o.loops && v == V_OK; i++)
@@ -279,6 +309,8 @@ void web_stop(struct web *w) {
     stream_hub_stop(w->streams);
     if (w->hall)
         ws_hall_quiet(w->hall);
+    if (w->feed)
+        feed_hub_stop(w->feed);
     int64_t until = clock_mono(&clock_machine) + w->o.stop_ms;
     while (any_active(w) && clock_mono(&clock_machine) < until)
         (void)poll(NULL, 0, 10);
@@ -290,11 +322,12 @@ void web_stop(struct web *w) {
     for (int i = 0; i < w->n_loops; i++)
         end_loop(&w->loops[i]);
     ws_hall_stop(w->hall);
-    feed_stop(w->feed_reader);
-    if (!w->o.feed_hub)
-        feed_hub_free(w->feed);
     pool_free(w->pool);
     herald_stop(w->herald);
+    feed_stop(w->reader);
+    events_free(w->events);
+    if (!w->o.feed_hub)
+        feed_hub_free(w->feed);
     stream_hub_free(w->streams);
     crowd_free(w->crowd);
     free(w);

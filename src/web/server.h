@@ -34,6 +34,9 @@ struct web_options {
     int64_t ws_ping_ms, ws_slow_ms; /* of WebSocket clients; 0: 30 s, 10 s */
     int feed_clients;               /* of the change feed at once; 0: 2000 */
     const char *feed_key;           /* who has it hears all of the change feed; NULL: nobody does */
+    /* How long the change feed keeps what it said; feed_keep_rows 0: another process prunes it. */
+    int64_t feed_keep_ms, feed_keep_rows;
+    bool read_only; /* the archive is a copy: the change feed is read, and never written */
     const struct clock *clock;
     /* For /metrics, /healthz and /readyz; NULL: they are not there. */
     const struct vitals *vitals;
@@ -53,9 +56,13 @@ int web_port(const struct web *w);
 const struct web_options *web_options(const struct web *w);
 const struct clock *web_clock(const struct web *w);
 struct stream_hub *web_streams(const struct web *w); /* see web/stream.h */
-struct herald *web_herald(const struct web *w);      /* to be rung by a writer; see web/herald.h */
 /* Who listens to the change feed; NULL: there is none without an archive. See feed/hub.h. */
 struct feed_hub *web_feed(const struct web *w);
+/* A writer of this process has committed: event streams and the feed look now. Any thread. */
+void web_wrote(struct web *w);
+struct events *web_events(const struct web *w); /* see web/events.h */
+/* May one more event stream be opened, so that others than streams find room too? */
+bool web_has_room(const struct web *w);
 /* Since when the most silent loop thread has not turned; it does so several times a second. How
  * long a query takes is the database's affair. */
 int64_t web_silence_ms(const struct web *w);

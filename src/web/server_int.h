@@ -105,8 +105,9 @@ struct web {
     struct stream_hub *streams;
     struct herald *herald;
     struct ws_hall *hall;  /* WebSocket clients; NULL: there is no feed, or no key */
-    struct feed_reader *feed_reader;
     struct feed_hub *feed; /* NULL: no archive, no feed */
+    struct feed_reader *reader;
+    struct events *events;
     atomic_bool stopping, ended;
     _Atomic int64_t db_failed_since, db_ok_at; /* clock_mono(); 0: not failing */
 };

@@ -51,6 +51,10 @@ enum verdict status_read(struct store *store, struct status *ret, struct err *e)
         v = store_index_lag(store, &ret->index_waits, &ret->index_since, e);
     if (v == V_OK)
         v = store_recent_rate(store, ret->changes, STATUS_MINUTES, e);
+    if (v == V_OK)
+        v = store_feed_state(store, &ret->feed, e);
+    if (v == V_OK)
+        v = store_feed_waiting(store, &ret->feed_waits_ms, e);
     return v == V_OK ? read_ranges(store, ret, e) : v;
 }
 

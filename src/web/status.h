@@ -6,6 +6,7 @@
 #include "base/metrics.h"
 #include "policy/ages.h"
 #include "policy/ranges.h"
+#include "store/feed.h"
 #include "store/live.h"
 #include "store/status.h"
 
@@ -23,7 +24,10 @@ struct status {
     int64_t changes[STATUS_MINUTES];    /* items that changed, by minute, the last one now */
     struct range ranges[STATUS_RANGES]; /* of ids with an outcome, ascending, apart */
     size_t n_ranges;
-    int64_t queue; /* of this process; METRIC_NONE where another one is the updater */
+    struct feed_state feed;
+    int64_t feed_waits_ms; /* the age of the oldest change without a position; -1: there is none */
+    int64_t feed_clients;  /* of this process */
+    int64_t queue;         /* of this process; METRIC_NONE where another one is the updater */
 };
 
 MUST_CHECK enum verdict status_read(struct store *s, struct status *ret, struct err *e);

@@ -9,6 +9,7 @@
 #define MINUTE INT64_C(60000)
 #define EVENT_LATE_MS (5 * MINUTE)
 #define LAG_LARGE 50000
+#define FEED_LATE_MS 10000
 #define BAR_WIDTH 1000.0
 #define CHART_WIDTH 600.0
 #define CHART_HEIGHT 120.0
@@ -67,6 +68,25 @@ static void live_cards(struct strbuf *b, const struct status *s) {
     number_card(b, "rechecks", "Rechecks", s->rechecks, false, "young nulls and delayed texts");
     number_card(b, "index", "Search index", s->index_waits, false,
                 s->index_waits ? "ids behind the mirror" : "ids behind: it is up to date");
+}
+
+static void feed_cards(struct strbuf *b, const struct status *s) {
+    int64_t last = 0;
+    for (int i = STATUS_MINUTES - 5; i < STATUS_MINUTES; i++)
+        last += s->changes[i];
+    card(b, "feed", "Change feed", false);
+    page_number(b, s->feed.head);
+    strbuf_addf(b, "</dd><dd class=\"note\">changes in order, %.1f items a minute; ",
+                (double)last / 5);
+    page_number(b, s->feed.head - s->feed.oldest + 1);
+    card_end(b, " are kept");
+    number_card(b, "listeners", "Listeners", s->feed_clients, false,
+                "clients of the change feed at this server");
+    bool waits = s->feed_waits_ms >= 0;
+    card(b, "unordered", "Not in order yet", s->feed_waits_ms > FEED_LATE_MS);
+    strbuf_addf(b, "%.1f s", waits ? (double)s->feed_waits_ms / 1000 : 0.0);
+    card_end(b, waits ? "the oldest change that no client can hear of"
+                      : "every change is in the feed");
 }
 
 static void segment_cards(struct strbuf *b, const struct status *s) {
@@ -204,6 +224,7 @@ void status_render(struct strbuf *b, const struct status *s) {
     strbuf_adds(b, "<dl class=\"cards\">\n");
     mirror_cards(b, s);
     live_cards(b, s);
+    feed_cards(b, s);
     strbuf_adds(b, "</dl>\n");
     coverage(b, s);
     strbuf_adds(b, "<div class=\"charts\">\n");
