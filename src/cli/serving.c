@@ -43,6 +43,9 @@ static struct web_options options_of(const struct settings *s, const struct moni
         .ws_ping_ms = s->feed_ping_ms,
         .access_log = (enum access_log)s->access_log,
         .read_only = s->read_db != NULL,
+        .feed_keep_ms = s->feed_keep_ms,
+        /* up has a write thread that does it */
+        .feed_keep_rows = s->command == CMD_SERVE ? s->feed_keep_rows : 0,
         .clock = &clock_machine,
         .vitals = &m->vitals,
         .families = m->families,
