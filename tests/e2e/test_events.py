@@ -260,13 +260,7 @@ class Feed:
             slow.pull(20000)
         before = server.memory()
         self.assertLess(len(slow.frames), total / 2)
-        got, frames = slow, []
-        while len([f for f in frames if f.event == 'notes']) < total:
-            got.pull()
-            frames += got.frames
-            got.frames = []
-            if got.ended:
-                got = self.listen(server, last=got.last)
+        frames = self.all_of(server, slow, total)
         events = [f for f in frames if f.event == 'notes']
         self.assertEqual([id_of(f.id)[1] for f in events],
                          list(range(first + 1, first + total + 1)))
@@ -274,6 +268,18 @@ class Feed:
         self.assertFalse([f for f in frames if f.event == 'gap'])
         if PATIENCE == 1:
             self.assertLess(server.memory() - before, 64 * MIB)
+
+    def all_of(self, server, stream, total):
+        """What a client gets that comes back whenever it is closed, up to so many changes."""
+        streams = [stream]
+
+        def look():
+            streams[-1].pull()
+            if streams[-1].ended:
+                streams.append(self.listen(server, last=streams[-1].last))
+            return sum(len(s.frames) for s in streams) >= total + len(streams)
+        wait_until(look, 180, f'{total} changes')
+        return [f for s in streams for f in s.frames]
 
     def test_a_large_row(self):
         archive = self.filled()

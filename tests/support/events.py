@@ -6,6 +6,7 @@ import re
 import select
 import socket
 import threading
+import time
 
 from lib import Sqlite, wait_until
 
@@ -158,17 +159,18 @@ def add_table(archive, number, name, public):
 
 def add_changes(archive, number, n, size=10, first=1):
     """n changes of that table in one transaction, in order; `size` bytes of data each."""
+    now = int(time.time() * 1000)
     if isinstance(archive, Sqlite):
         archive.execute(
             'INSERT INTO change_log (table_id, action, key, data, at) '
             f'WITH RECURSIVE t(i) AS (SELECT {first} UNION ALL SELECT i + 1 FROM t '
             f"WHERE i < {first + n - 1}) SELECT {number}, 'insert', json_object('id', i), "
-            f"json_object('id', i, 'pad', printf('%0{size}d', i)), 1700000000000 FROM t")
+            f"json_object('id', i, 'pad', printf('%0{size}d', i)), {now} FROM t")
     else:
         archive.execute(
             'INSERT INTO change_log (table_id, action, key, data, at) '
             f"SELECT {number}, 'insert', json_build_object('id', i), json_build_object('id', i, "
-            f"'pad', lpad(i::text, {size}, '0')), 1700000000000 "
+            f"'pad', lpad(i::text, {size}, '0')), {now} "
             f'FROM generate_series({first}, {first + n - 1}) i')
 
 
