@@ -152,7 +152,7 @@ void search_api_hits(struct strbuf *out, const struct search_api_answer *a) {
     json_num(out, ",\"processingTimeMS\":", a->took_ms);
     strbuf_adds(out, ",\"exhaustiveNbHits\":");
     strbuf_adds(out, a->found->exact ? "true" : "false");
-    json_str(out, ",\"query\":", a->asked->q.text.p ? a->asked->q.text : STR(""));
+    json_str(out, ",\"query\":", a->asked->typed);
     json_str(out, ",\"params\":", a->params);
     strbuf_addc(out, '}');
     strbuf_release(&d.tag);

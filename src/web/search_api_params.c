@@ -1,5 +1,7 @@
 #include "web/search_api_params.h"
 
+#include "hn/search_text.h"
+
 #include <string.h>
 
 #define SHOWN 60                        /* of a wrong value, in a message */
@@ -331,8 +333,10 @@ enum verdict search_api_params(const struct call *c, enum search_order order,
     search_query_init(&ret->q);
     ret->q.order = order;
     ret->q.fields = ret->fields = 0;
+    ret->typed = STR("");
     if (search_api_value(c, "query", &at, &value))
-        ret->q.text = value;
+        ret->typed = value;
+    ret->q.text = search_text(c->arena, ret->typed);
     enum verdict v = refuse_unknown_filters(c, e);
     if (v == V_OK)
         v = read_page(c, ret, e);

@@ -25,6 +25,7 @@ enum search_api_field {
 
 struct search_api_query {
     struct search_query q;  /* ready to be asked */
+    struct str typed;       /* the query as it came */
     int64_t page, per_page; /* per_page 0: only the count is wanted; q asks for one hit */
     unsigned fields;        /* API_ bits where words are looked for */
 };

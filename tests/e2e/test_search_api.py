@@ -207,6 +207,21 @@ class Asking:
         self.assertEqual(without | both, everyone)
         self.assertFalse(without & both)
 
+    def test_an_address_finds_its_stories(self):
+        """The way most clients ask who has discussed an article."""
+        stories = [(i, item['url']) for i, item in self.living.items()
+                   if item['type'] == 'story' and (item['url'] or '').startswith('http')]
+        for story, url in stories[::max(1, len(stories) // 25)]:
+            for asked in (url, f'"{url}"', re.sub(r'^https?://(www\.)?', 'http://www.', url)):
+                answer = self.search(query=asked, restrictSearchableAttributes='url',
+                                     hitsPerPage=1000)
+                found = {int(hit['objectID']): hit for hit in answer['hits']}
+                self.assertIn(story, found, asked)
+                self.assertEqual(answer['query'], asked)
+                mark = found[story]['_highlightResult']['url']
+                self.assertEqual(mark['matchLevel'], 'full')
+                self.assertIn('://<em>', mark['value'].replace('www.', ''))
+
     def test_an_answer_has_its_envelope(self):
         answer = self.server.get('/api/v1/search?query=%22a%20b%22&tags=(story,poll)&page=1'
                                  '&hitsPerPage=5&unknown=1')

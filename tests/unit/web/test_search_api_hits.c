@@ -64,7 +64,7 @@ static json_t *answer(const char *query, size_t n, int64_t total, int64_t per_pa
     struct search_words words;
     struct search_answer found = {hits, n, total, total < 20000};
     search_query_init(&asked.q);
-    asked.q.text = str_of(query);
+    asked.typed = asked.q.text = str_of(query);
     asked.page = 2;
     asked.per_page = per_page;
     asked.fields = API_FIELDS;
