@@ -72,6 +72,13 @@ class Answers:
         self.assertIn(server.get('/', {'X-Long': 'x' * 20000}).status, (413, 431))
         answer = server.get('/', method='POST')
         self.assertEqual((answer.status, answer.headers['Allow']), (405, 'GET, HEAD'))
+        # what is refused before it is understood speaks the language of its path too
+        for path in ('/v0/maxitem.json', '/api/v1/search?query=a'):
+            self.assert_message(server.get(path, method='POST'), 405, 'written')
+            self.assert_message(server.get(path, {'Content-Length': '4'}), 413, 'no body')
+        self.assert_message(server.get('/api/v1/search?query=' + 'x' * 9000), 400, 'longer')
+        self.assert_message(server.get('/v0/item/%ff.json'), 400, 'UTF-8')
+        self.assert_message(server.get('/api/v1/search?query=' + 'x' * 12000), 414, 'too long')
 
     def test_names_that_it_answers_to(self):
         server = Server(self, self.filled(50), '--public-host', 'hn.example', '--public-host',
