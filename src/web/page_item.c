@@ -1,16 +1,16 @@
 /* One item with everything below it, and what it said before. */
 #include "web/page_routes.h"
 
+#include "web/json_fields.h"
 #include "web/page.h"
 #include "web/page_thread.h"
 
 #include <stdlib.h>
 
-#define THREAD_MAX 20000 /* comments of one page */
-#define EARLY 200        /* a thread with more is sent while it is being made */
-#define PART (64 * 1024) /* and in pieces of this size */
-#define FIRST_FETCH_MS INT64_C(1000000000000) /* of the year 2001: no fetch is older */
-#define REVISIONS_MAX 100                     /* earlier versions on one page */
+#define THREAD_MAX 20000  /* comments of one page */
+#define EARLY 200         /* a thread with more is sent while it is being made */
+#define PART (64 * 1024)  /* and in pieces of this size */
+#define REVISIONS_MAX 100 /* earlier versions on one page */
 
 /* Around an item: what its page needs to know besides. */
 struct around {
@@ -50,12 +50,13 @@ static enum verdict read_around(struct call *c, int64_t id, struct around *ret, 
 
 /* A dump without stamps is older than anything that was fetched. */
 static void seen(struct strbuf *b, const char *words, int64_t at_ms, int64_t now) {
-    if (at_ms < FIRST_FETCH_MS) {
+    int64_t at = fetched_seconds(at_ms);
+    if (at == I64_NONE) {
         strbuf_adds(b, "from a dump");
         return;
     }
     strbuf_adds(b, words);
-    page_time(b, at_ms / 1000, now);
+    page_time(b, at, now);
 }
 
 static void more_links(struct strbuf *b, const struct around *x) {

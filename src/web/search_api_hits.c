@@ -113,8 +113,8 @@ static void add_hit(struct strbuf *out, struct desk *d, const struct search_hit 
     json_str(out, ",\"story_url\":", root ? STR_NONE : h->story_url);
     json_num(out, ",\"parent_id\":", i->parent != I64_NONE ? i->parent : i->poll);
     json_num(out, ",\"created_at_i\":", i->time);
-    json_when(out, ",\"fetched_at\":", h->it.last_fetched_at / 1000);
-    json_num(out, ",\"fetched_at_i\":", h->it.last_fetched_at / 1000);
+    json_when(out, ",\"fetched_at\":", fetched_seconds(h->it.last_fetched_at));
+    json_num(out, ",\"fetched_at_i\":", fetched_seconds(h->it.last_fetched_at));
     add_tags(out, d, &h->it);
     json_num(out, ",\"objectID\":\"", i->id);
     strbuf_addc(out, '"');
