@@ -5,6 +5,7 @@
 #include "web/page.h"
 #include "web/page_thread.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define THREAD_MAX 20000  /* comments of one page */
@@ -20,14 +21,19 @@ struct around {
     int64_t now; /* unix seconds */
 };
 
+/* A mirror that is being filled lacks much that a link may lead to. */
+static enum verdict missing_item(struct call *c, int64_t id, struct err *e) {
+    char message[80], original[80];
+    snprintf(message, sizeof message, "There is no item %lld here.", (long long)id);
+    snprintf(original, sizeof original, PAGE_HN_ITEM "%lld", (long long)id);
+    return page_missing(c, message, str_of(original), e);
+}
+
 static enum verdict read_around(struct call *c, int64_t id, struct around *ret, struct err *e) {
     const int64_t *found;
     size_t n;
     *ret = (struct around){.now = page_now(c) / 1000};
     enum verdict v = store_read_item(c->store, c->arena, id, &ret->it, e);
-    if (v == V_NOT_FOUND)
-        return err_set(e, V_NOT_FOUND, "page", 0, "item %lld is not in this archive",
-                       (long long)id);
     const struct item *i = &ret->it.item;
     size_t parts = i->n_parts < READ_IDS_MAX ? i->n_parts : READ_IDS_MAX;
     if (v == V_OK && parts)
@@ -240,7 +246,7 @@ static enum verdict page_item(struct call *c, struct err *e) {
     if (v == V_OK)
         v = read_around(c, id, &x, e);
     if (v != V_OK)
-        return v;
+        return v == V_NOT_FOUND ? missing_item(c, id, e) : v;
     open_item(c, &x);
     if (x.it.item.descendants > EARLY && !call_flush(c))
         return V_OK;
@@ -301,7 +307,7 @@ static enum verdict page_revisions(struct call *c, struct err *e) {
     if (v == V_OK)
         v = store_read_item(c->store, c->arena, id, &it, e);
     if (v == V_NOT_FOUND)
-        return err_set(e, v, "page", 0, "item %lld is not in this archive", (long long)id);
+        return missing_item(c, id, e);
     if (v == V_OK)
         v = store_read_revisions(c->store, c->arena, id, REVISIONS_MAX, &r, &n, e);
     if (v != V_OK)

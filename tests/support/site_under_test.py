@@ -39,7 +39,10 @@ def long_thread():
 def code_story():
     return [{'id': CODE, 'type': 'story', 'by': 'someone', 'title': 'Ask HN: how wide is too wide?',
              'time': hostile.TIME, 'score': 7, 'descendants': 0,
-             'text': 'Like this:<p><pre><code>  ' + 'wide = wide + 1; ' * 30 + '\n</code></pre>'}]
+             'text': 'Like this:<p><pre><code>  ' + 'wide = wide + 1; ' * 30 + '\n</code></pre>'
+                     f'<p>As in <a href="https:&#x2F;&#x2F;news.ycombinator.com&#x2F;item?id={LONG}'
+                     f'#{LONG + 1}" rel="nofollow">https:&#x2F;&#x2F;news.ycombinato...</a> by '
+                     '<a href="http://news.ycombinator.com/user?id=someone">someone</a>.'}]
 
 
 class Site:
