@@ -192,13 +192,14 @@ static void story_hit(struct strbuf *b, const struct search_words *w, const stru
         strbuf_add_html(b, hit->it.item.domain.n ? hit->it.item.domain : it->url);
         strbuf_adds(b, "</a>");
     }
+    strbuf_adds(b, "</h2>");
+    page_byline_open(b, &hit->it, now);
     if (it->descendants > 0) {
-        strbuf_adds(b, " <span class=\"site\">");
+        strbuf_adds(b, "<span>");
         page_count(b, it->descendants, "comment");
         strbuf_adds(b, "</span>");
     }
-    strbuf_adds(b, "</h2>");
-    page_byline(b, &hit->it, now);
+    strbuf_adds(b, "</p>");
     snippet(b, w, it->text);
 }
 

@@ -200,6 +200,29 @@ const cases = {
     well(page);
   },
 
+  async wide() {
+    for (const width of [1100, 360]) {
+      const page = await open("/", { viewport: { width, height: 780 } });
+      for (const where of facts.wide) {
+        await page.goto(facts.base + where);
+        assert.equal(await overflow(page), 0, `${where.slice(0, 40)} is wider than ${width}`);
+      }
+      await page.goto(facts.base + facts.wide[0]);
+      await shot(page, `wide-${width}`);
+    }
+    /* far down on a phone, what closes a comment stands clear of its author's name */
+    const page = await open(facts.wide[0], { viewport: { width: 360, height: 780 } });
+    for (const depth of [1, 4, 7, 9]) {
+      const gap = await page.evaluate((d) => {
+        const comment = document.querySelector(`.c.d${d}`);
+        const sign = getComputedStyle(comment.querySelector("summary"), "::after").width;
+        const rail = comment.querySelector("summary").getBoundingClientRect().left;
+        return comment.querySelector("header .by").getBoundingClientRect().left - rail - parseFloat(sign);
+      }, depth);
+      assert.ok(gap >= 3, `${gap} pixels at depth ${depth}`);
+    }
+  },
+
   async without_script() {
     const page = await open(thread, { javaScriptEnabled: false });
     assert.equal(await page.locator(".c").count(), facts.order.length);
@@ -232,6 +255,15 @@ const cases = {
     assert.ok((await marks.count()) > 0, "what was found is marked");
     assert.equal((await marks.first().innerText()).toLowerCase().startsWith(facts.word.slice(0, 4)), true);
     await shot(page, "search");
+    await page.locator("#q").press("Escape");
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    const at = await page.evaluate(() =>
+      [...document.querySelectorAll(".hit")].indexOf(document.activeElement.closest(".hit")),
+    );
+    assert.equal(at, 1, "keys step through what was found");
+    await page.keyboard.press("c");
+    await page.waitForURL(/\/item\?id=\d+$/);
     well(page);
   },
 

@@ -18,6 +18,7 @@ CHANGED = 12      # comments with an earlier version
 LONG = 10000      # a story with LONG_N comments
 LONG_N = 3000
 CODE = 20000      # a story whose text holds a long line of code
+WIDE = 21000      # a story and its answers below each other, all of words that never end
 
 
 def long_thread():
@@ -45,6 +46,18 @@ def code_story():
                      '<a href="http://news.ycombinator.com/user?id=someone">someone</a>.'}]
 
 
+def wide_story():
+    """Names, titles, addresses and words without a place to break them."""
+    word, name = 'W' * 300, 'N' * 60
+    answers = [{'id': WIDE + n, 'type': 'comment', 'by': name, 'parent': WIDE + n - 1,
+                'time': hostile.TIME + n, 'kids': [WIDE + n + 1] if n < 14 else [],
+                'text': f'{word} <a href="https://e.example/{word}">{word}</a><p>'
+                        f'<pre><code>{word}</code></pre>'} for n in range(1, 15)]
+    return [{'id': WIDE, 'type': 'story', 'by': name, 'title': word, 'time': hostile.TIME,
+             'url': f'https://{"d" * 60}.example/{word}', 'text': word, 'score': 3,
+             'descendants': 14, 'kids': [WIDE + 1]}] + answers
+
+
 class Site:
     """Made once for many tests; close() ends it."""
 
@@ -67,7 +80,7 @@ class Site:
         self.hostile = hostile.items(HOSTILE)
         self._import('hostile', self.hostile)
         if with_long:
-            self._import('long', long_thread() + code_story())
+            self._import('long', long_thread() + code_story() + wide_story())
         self._profile('someone', '<p>'.join(hostile.VECTORS), [i['id'] for i in self.hostile
                                                                if i['by'] == 'someone'])
         self._profile('nobody', 'about nothing', [], gone='TRUE')
