@@ -241,6 +241,21 @@ class Asking:
 
 
 class Mistakes:
+    def test_only_what_is_wanted(self):
+        whole = self.search(tags='story', hitsPerPage=50)['hits']
+        some = self.search(tags='story', hitsPerPage=50,
+                           attributesToRetrieve='title,points,nonsense',
+                           attributesToHighlight='["author"]')
+        self.assertIn('attributesToRetrieve=title%2Cpoints%2Cnonsense', some['params'])
+        for hit, before in zip(some['hits'], whole, strict=True):
+            self.assertEqual(hit, {
+                'objectID': before['objectID'], 'title': before['title'],
+                'points': before['points'],
+                '_highlightResult': {'author': before['_highlightResult']['author']}})
+        bare = self.search(tags='comment', hitsPerPage=5, attributesToRetrieve='objectID',
+                           attributesToHighlight='[]')
+        self.assertEqual({tuple(hit) for hit in bare['hits']}, {('objectID',)})
+
     def test_bad_parameters_are_named(self):
         for query, name in (('page=-1', 'page'), ('page=x', 'page'),
                             ('hitsPerPage=1001', 'hitsPerPage'),
