@@ -19,7 +19,7 @@ from site_under_test import BUILD, CODE, GENERATED, LONG, LONG_N, WIDE, Site  # 
 from npm import npm_folder  # noqa: E402
 
 PLAYWRIGHT = {'playwright-core': '1.65.0'}
-SECONDS = 900  # for all cases together
+SECONDS = 1500  # for all cases together
 
 
 def chromium():

@@ -112,7 +112,7 @@ class FullDisk(E2E):
         archive = PostgresArchive(server)
         self.assertEqual(self.run_tain('migrate', '--db', archive.uri).code, EXIT_DONE)
         server.leave(ROOM)
-        result = self.start_catchup(archive, demo, '--end-id', LAST, '--max-outage', '3s').wait(90)
+        result = self.start_catchup(archive, demo, '--end-id', LAST, '--max-outage', '3s').wait()
         self.assertEqual(result.code, EXIT_FAILED, result)
         self.assertIn('database', result.report['stop_reason'])
         self.assertTrue(server.full_log(), server.log())

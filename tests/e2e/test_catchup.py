@@ -4,7 +4,7 @@ does to it. Windows that lie more than 20,000 ids below maxitem believe a null a
 import unittest
 import urllib.request
 
-from lib import E2E, EXIT_UNRESOLVED, OnPostgres, OnSqlite, free_port, wait_until
+from lib import ANSWER, E2E, EXIT_UNRESOLVED, OnPostgres, OnSqlite, free_port, wait_until
 
 LAST = 6000
 
@@ -320,7 +320,8 @@ class Displays:
 
         def progress():
             try:
-                with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=5) as page:
+                with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics',
+                                            timeout=ANSWER) as page:
                     text = page.read().decode()
             except OSError:
                 return None
@@ -329,7 +330,7 @@ class Displays:
             stored = float(values.get('tain_catchup_items_total{outcome="inserted"}', 0))
             return values if stored > 0 else None
 
-        values = wait_until(progress, 20, 'a page with stored items')
+        values = wait_until(progress, what='a page with stored items')
         self.assertTrue(run.running())
         self.assertEqual(float(values['tain_upstream_maxitem']), 40000)
         for name in ('tain_catchup_frontier_id', 'tain_catchup_progress_percent',

@@ -444,12 +444,12 @@ class Own:
         items = upstream.now(1, upstream.maxitem)
         name = next(i['by'] for i in items.values() if i and i['by'])
         upstream.post('mutate-user', name=name)
-        wait_until(lambda: server.get(f'/api/v1/users/{name}').status == 200, 20, 'the profile')
+        wait_until(lambda: server.get(f'/api/v1/users/{name}').status == 200, what='the profile')
         mine = [i for i in items.values()
                 if i and i['by'] == name and not i['dead'] and not i['deleted']]
         comments = len([i for i in mine if i['type'] == 'comment'])
-        wait_until(lambda: server.ask(f'/api/v1/users/{name}')['comment_count'] == comments, 20,
-                   'the index')
+        wait_until(lambda: server.ask(f'/api/v1/users/{name}')['comment_count'] == comments,
+                   what='the index')
         user, raw = server.ask(f'/api/v1/users/{name}'), server.ask(f'/v0/user/{name}.json')
         self.assertEqual((user['username'], user['objectID']), (name, name))
         self.assertEqual((user['karma'], user['created_at_i'], user['about']),

@@ -3,6 +3,7 @@ notification socket what the units promise."""
 
 import ctypes
 import pathlib
+import platform
 import re
 import shutil
 import signal
@@ -11,8 +12,8 @@ import time
 import unittest
 import urllib.request
 
-from lib import (BUILD, E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, ROOT, Run, Sqlite,
-                 free_port, wait_until)
+from lib import (ANSWER, BUILD, E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, LEAST,
+                 ROOT, Run, Sqlite, free_port, wait_until)
 import seccomp
 from units import UNITS, Listener, Unit, filled_in
 
@@ -68,7 +69,7 @@ class Units(E2E):
         wait_until(lambda: run.listener.has('READY') or not run.running(), what='READY=1')
         self.assertTrue(run.listener.has('READY'), run.so_far())
 
-    def wait_status(self, run, pattern, seconds=20):
+    def wait_status(self, run, pattern, seconds=LEAST):
         try:
             wait_until(lambda: re.search(pattern, run.listener.status()) or not run.running(),
                        seconds, f'a status like {pattern!r}')
@@ -318,7 +319,7 @@ class Serve(Units):
 
     def status_of(self, path):
         address = self.settings['TAIN_LISTEN']
-        with urllib.request.urlopen(f'http://{address}{path}', timeout=10) as answer:
+        with urllib.request.urlopen(f'http://{address}{path}', timeout=ANSWER) as answer:
             return answer.status
 
     def test_up_and_down(self):
@@ -371,7 +372,7 @@ class Catchup(Units):
 
     def test_done_and_nothing_left(self):
         demo = self.demo(maxitem=600)
-        self.settings['TAIN_RPS'] = '150'
+        self.settings['TAIN_RPS'] = '60'
         run = self.catchup_unit(demo)
         self.wait_ready(run)
         self.wait_status(run, r'^catching up: \d+\.\d%, [\d.,]+/s.*; frontier [\d,]+')
@@ -462,11 +463,12 @@ class Frozen:
         self.held = False
 
 
-WAITS = {'7', '202', '232', '271', '281'}  # poll, futex, epoll_wait, ppoll, epoll_pwait
+# poll, futex, epoll_wait, ppoll, epoll_pwait
+WAITS = {'x86_64': {'7', '202', '232', '271', '281'}, 'aarch64': {'98', '73', '22'}}
 
 
 def waits(task):
-    return (task / 'syscall').read_text().split()[0] in WAITS
+    return (task / 'syscall').read_text().split()[0] in WAITS[platform.machine()]
 
 
 def held_at_rest(task):
@@ -481,6 +483,8 @@ def held_at_rest(task):
 
 
 def frozen(test, pid, name):
+    if platform.machine() not in WAITS:
+        test.skipTest(f'which system calls wait is not known of {platform.machine()}')
     for task in pathlib.Path(f'/proc/{pid}/task').iterdir():
         if (task / 'comm').read_text().strip() == name:
             try:

@@ -9,7 +9,7 @@ import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'e2e'))
 import hostile  # noqa: E402
-from lib import (BUILD, EXIT_DONE, EXIT_UNRESOLVED, QUICK, Demo, Run, Sqlite,  # noqa: E402
+from lib import (ANSWER, BUILD, EXIT_DONE, EXIT_UNRESOLVED, QUICK, Demo, Run, Sqlite,  # noqa: E402
                  free_port, wait_until)
 
 GENERATED = 1600  # ids of the generated corpus
@@ -88,7 +88,7 @@ class Site:
         self.base = f'http://127.0.0.1:{self.port}'
         self.server = Run(['serve', '--db', self.uri, '--listen', f'127.0.0.1:{self.port}'],
                           cwd=self.folder)
-        wait_until(self._answers, 30, 'an answer of the server')
+        wait_until(self._answers, what='an answer of the server')
         wait_until(lambda: not self.archive.rows('SELECT 1 FROM index_work LIMIT 1'), 120,
                    'an index of everything', every=0.1)
 
@@ -135,7 +135,7 @@ class Site:
 
     def get(self, path, headers=None):
         """(status, headers, body) of one request on a connection of its own."""
-        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=60)
+        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=ANSWER)
         try:
             connection.request('GET', path, headers=headers or {})
             answer = connection.getresponse()
