@@ -7,6 +7,7 @@ import platform
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import time
 import unittest
@@ -19,7 +20,8 @@ from units import UNITS, Listener, Unit, filled_in
 
 ANALYZE = shutil.which('systemd-analyze')
 EXPOSURE_MAX = 12  # of 100, as `systemd-analyze security` counts it
-SERVICES = ('tain-updater', 'tain-serve', 'tain-catchup')
+SCRAPED = ('tain-updater', 'tain-serve', 'tain-catchup')
+SERVICES = (*SCRAPED, 'tain-up')
 
 
 class Units(E2E):
@@ -142,7 +144,7 @@ class Rules(Units):
     """What the units say of ends, so that the tests below mean something."""
 
     def test_codes(self):
-        updater, serve, catchup = (self.unit(name) for name in SERVICES)
+        updater, serve, catchup, up = (self.unit(name) for name in SERVICES)
         for unit, code, clean, restarted in (
                 (updater, EXIT_DONE, True, False), (updater, EXIT_FAILED, False, True),
                 (updater, EXIT_USAGE, False, False), (updater, EXIT_UNRESOLVED, False, True),
@@ -150,6 +152,8 @@ class Rules(Units):
                 (updater, -signal.SIGSEGV, False, True), (updater, -signal.SIGABRT, False, True),
                 (serve, EXIT_DONE, True, False), (serve, EXIT_FAILED, False, True),
                 (serve, EXIT_USAGE, False, False), (serve, -signal.SIGKILL, False, True),
+                (up, EXIT_DONE, True, False), (up, EXIT_FAILED, False, True),
+                (up, EXIT_USAGE, False, False), (up, -signal.SIGKILL, False, True),
                 (catchup, EXIT_DONE, True, False), (catchup, EXIT_FAILED, False, True),
                 (catchup, EXIT_USAGE, False, False), (catchup, EXIT_UNRESOLVED, True, False),
                 (catchup, 143, True, False), (catchup, -signal.SIGKILL, False, True)):
@@ -173,12 +177,22 @@ class Rules(Units):
 
     def test_all_can_serve_metrics(self):
         units = [Unit(filled_in(UNITS / f'{name}.service.in', {'sysconfdir': '/nowhere'}))
-                 for name in SERVICES]
+                 for name in SCRAPED]
         own = ['127.0.0.1:8080' if unit.command()[-2:] == ['--metrics-bind', 'none'] else
                unit.environment().get('TAIN_METRICS_BIND', '127.0.0.1:9464') for unit in units]
         scraped = (ROOT / 'packaging/prometheus/prometheus.yml').read_text()
         self.assertEqual(re.findall(r'job_name: (\S+)(?:.*\n)+?.*targets: \["(\S+)"\]', scraped),
-                         list(zip(SERVICES, own)))
+                         list(zip(SCRAPED, own)))
+        up = Unit(filled_in(UNITS / 'tain-up.service.in', {'sysconfdir': '/nowhere'}))
+        self.assertNotIn('--metrics-bind', up.command(), 'it is scraped as the updater')
+        self.assertNotIn('TAIN_METRICS_BIND', up.environment())
+
+    def test_one_or_the_other(self):
+        """What is both takes the place of each; all others may run beside each other."""
+        for name in SERVICES:
+            conflicts = self.unit(name).sections['Unit'].get('Conflicts', '')
+            self.assertEqual(conflicts, 'tain-updater.service tain-serve.service'
+                             if name == 'tain-up' else '', name)
 
     def test_same_confinement(self):
         """What confines one confines the others."""
@@ -363,6 +377,48 @@ class Serve(Units):
                                                             '/metrics')], [200] * 4)
         run.signal(signal.SIGTERM)
         self.assert_end('tain-serve', run.wait(), EXIT_DONE, True, False)
+
+
+class Up(Units):
+    def up(self, watchdog=60, **options):
+        self.settings['TAIN_UPSTREAM'] = self.demo(maxitem=300).url
+        self.settings['TAIN_LISTEN'] = f'127.0.0.1:{free_port()}'
+        return self.start_unit(self.unit('tain-up'), watchdog, **options)
+
+    def answers(self):
+        address = self.settings['TAIN_LISTEN']
+        for path in ('/', '/status', '/v0/maxitem.json', '/metrics'):
+            with urllib.request.urlopen(f'http://{address}{path}', timeout=60) as answer:
+                self.assertEqual(answer.status, 200, path)
+
+    def test_up_and_down(self):
+        run = self.up(watchdog=2)
+        self.wait_ready(run)
+        self.wait_status(run, r'^active: .*frontier 300\b', 60)
+        self.answers()
+        beats = len(run.listener.all('WATCHDOG'))
+        wait_until(lambda: len(run.listener.all('WATCHDOG')) >= beats + 3, what='the watchdog')
+        run.signal(signal.SIGTERM)
+        self.assert_end('tain-up', run.wait(), EXIT_DONE, True, False)
+        self.assertEqual(run.listener.all('STOPPING'), ['1'])
+
+    def test_an_address_that_is_taken_is_tried_again(self):
+        with socket.create_server(('127.0.0.1', 0)) as taken:
+            self.settings['TAIN_UPSTREAM'] = self.demo(maxitem=50).url
+            self.settings['TAIN_LISTEN'] = f'127.0.0.1:{taken.getsockname()[1]}'
+            run = self.start_unit(self.unit('tain-up'))
+            self.assert_end('tain-up', run.wait(), EXIT_FAILED, False, True)
+            self.assertFalse(run.listener.has('READY'))
+
+    @unittest.skipIf(seccomp.why_not() or not ANALYZE, seccomp.why_not() or 'no systemd-analyze')
+    def test_within_its_system_calls(self):
+        allowed = seccomp.allowed_by(self.unit('tain-up').service('SystemCallFilter'))
+        run = self.up(preexec=seccomp.confine_to(allowed | {'execve'}))
+        self.wait_ready(run)
+        self.wait_status(run, r'^active: .*frontier 300\b', 60)
+        self.answers()
+        run.signal(signal.SIGTERM)
+        self.assert_end('tain-up', run.wait(), EXIT_DONE, True, False)
 
 
 class Catchup(Units):
