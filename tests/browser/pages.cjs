@@ -66,6 +66,38 @@ const luminance = (page) =>
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   });
 
+/* Which texts of the page stand out from their ground by less than 4.5, the ratio that WCAG asks
+ * for: {where: ratio}. */
+const pale = (page) =>
+  page.evaluate(() => {
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const colour = (text) => {
+      canvas.clearRect(0, 0, 1, 1);
+      canvas.fillStyle = text;
+      canvas.fillRect(0, 0, 1, 1);
+      return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const light = (rgb) => {
+      const [r, g, b] = rgb.map((v) => (v <= 10 ? v / 3295 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const up = (element) => (element ? [element, ...up(element.parentElement)] : []);
+    const found = {};
+    for (const element of document.querySelectorAll("main *, footer *")) {
+      const style = getComputedStyle(element);
+      const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+      if (!own || style.clipPath !== "none") continue;
+      const above = up(element).map((e) => getComputedStyle(e));
+      const ground = above.map((s) => colour(s.backgroundColor)).find((c) => c[3] > 230);
+      const strength = above.reduce((all, s) => all * Number(s.opacity), 1);
+      const ink = colour(style.color).map((v, i) => v * strength + ground[i] * (1 - strength));
+      const [a, b] = [light(ink.slice(0, 3)), light(ground.slice(0, 3))];
+      const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+      if (ratio < 4.5) found[`${element.tagName}.${element.className}`] = ratio.toFixed(2);
+    }
+    return found;
+  });
+
 const focusedComment = (page) =>
   page.evaluate(() => {
     const comment = document.activeElement.closest(".c");
@@ -195,6 +227,16 @@ const cases = {
     assert.ok((await luminance(page)) < 60);
     well(light);
     well(page);
+  },
+
+  async contrast() {
+    for (const colorScheme of ["light", "dark"]) {
+      const page = await open("/", { colorScheme });
+      for (const where of [...Object.values(facts.pages), "/item?id=999999999", "/nowhere"]) {
+        await page.goto(facts.base + where);
+        assert.deepEqual(await pale(page), {}, `${colorScheme} ${where}`);
+      }
+    }
   },
 
   async phone() {

@@ -125,6 +125,9 @@ class InTheBrowser(unittest.TestCase):
     def test_light_and_dark(self):
         self.case('dark')
 
+    def test_everything_can_be_read(self):
+        self.case('contrast')
+
     def test_phone(self):
         self.case('phone')
 
