@@ -42,6 +42,10 @@ QUICK = ['--rps', '0', '--retry-initial-ms', '20', '--retry-max-ms', '200', '--r
          '20', '--progress', 'none', '--json']
 
 
+# What is asked here is on this machine, wherever a proxy of the environment leads.
+os.environ['no_proxy'] = os.environ['NO_PROXY'] = ','.join(filter(None, (
+    os.environ.get('no_proxy') or os.environ.get('NO_PROXY'), '127.0.0.1', 'localhost')))
+
 _ends = []  # a function for each process that was started: it is gone afterwards
 
 
