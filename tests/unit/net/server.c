@@ -297,6 +297,12 @@ void server_stop(struct server *s) {
     close(s->listen_fd);
 }
 
+int server_free_port(void) {
+    int port;
+    close(bind_somewhere(&port));
+    return port;
+}
+
 int server_unused_port(void) {
     int port;
     bind_somewhere(&port); /* and kept until the program ends: it can be nobody else's */
