@@ -315,8 +315,8 @@ class Reports:
 class Displays:
     def test_metrics_while_running(self):
         demo, archive, port = self.demo('items:delay=20'), self.archive(), free_port()
-        run = self.start_catchup(archive, demo, '--end-id', 3000, '--metrics-bind',
-                                 f'127.0.0.1:{port}', '--rps', 1500)
+        run = self.start_catchup(archive, demo, '--end-id', 2000, '--metrics-bind',
+                                 f'127.0.0.1:{port}', '--rps', 200)
 
         def progress():
             try:
@@ -339,7 +339,7 @@ class Displays:
             self.assertTrue(any(key.startswith(name) for key in values), name)
         self.assertFalse([key for key in values if '_total_total' in key])
         self.assertEqual(run.wait().code, 0)
-        self.assert_complete(archive, demo, 1, 3000)
+        self.assert_complete(archive, demo, 1, 2000)
 
     def test_text_summary_and_progress_lines(self):
         demo, archive = self.demo(), self.archive()

@@ -344,7 +344,7 @@ class Beginnings(OnSqlite, E2E):
 
 class Stragglers(OnSqlite, E2E):
     def test_the_cursor_moves_on(self):
-        demo, archive = self.demo('id=7:delay=7500'), self.archive()
+        demo, archive = self.demo('id=7:delay=20000'), self.archive()
         run = self.start_catchup(archive, demo, '--end-id', 900, '--segment-width', 300)
 
         def passed():

@@ -41,7 +41,7 @@ class Stopping:
         self.assert_complete(archive, demo, 1, LAST)
 
     def test_sigint(self):
-        demo, archive = self.demo('items:delay=20'), self.archive()
+        demo, archive = self.demo('items:delay=100'), self.archive()
         result = self.stop(self.begin(archive, demo), signal.SIGINT, 130)
         report = result.report
         self.assertTrue(report['stopped'])
@@ -54,7 +54,7 @@ class Stopping:
             1 for x in look.exceptions if x['state'] == 'terminal_missing'))
 
     def test_sigterm_in_words(self):
-        demo, archive = self.demo('items:delay=20'), self.archive()
+        demo, archive = self.demo('items:delay=100'), self.archive()
         run = self.begin(archive, demo, '--no-json')
         result = self.stop(run, signal.SIGTERM, 143)
         self.assert_released(archive)
@@ -62,7 +62,7 @@ class Stopping:
         self.resume(archive, demo, line.split('To go on: ')[1])
 
     def test_while_the_upstream_hangs(self):
-        demo, archive = self.demo('items:delay=20'), self.archive()
+        demo, archive = self.demo('items:delay=100'), self.archive()
         run = self.begin(archive, demo)
         demo.signal(signal.SIGSTOP)
         self.await_standstill(archive)
@@ -125,7 +125,7 @@ class SqliteStopping(Stopping, OnSqlite, E2E):
 
 class PostgresStopping(Stopping, OnPostgres, E2E):
     def test_while_the_database_is_down(self):
-        demo, archive = self.demo('items:delay=20'), self.archive()
+        demo, archive = self.demo('items:delay=100'), self.archive()
         run = self.begin(archive, demo)
         self.server.stop()
         try:
@@ -139,7 +139,7 @@ class PostgresStopping(Stopping, OnPostgres, E2E):
         self.assert_complete(archive, demo, 1, LAST)
 
     def test_while_the_database_hangs(self):
-        demo, archive = self.demo('items:delay=20'), self.archive()
+        demo, archive = self.demo('items:delay=100'), self.archive()
         run = self.begin(archive, demo)
         frozen = self.freeze()
         try:

@@ -254,7 +254,7 @@ class Killed:
         run.kill()
 
     def in_replay(self, archive, upstream):
-        upstream.faults('items:delay=50')
+        upstream.faults('items:delay=200')
         run = self.start_updater(archive, upstream, *REPLAY, '--concurrency', 16)
         self.say(run, 'items will be fetched again" for="startup replay"')
         self.wait_a_moment()
