@@ -113,7 +113,7 @@ class FullDisk(E2E):
         self.assertEqual(self.run_tain('migrate', '--db', archive.uri).code, EXIT_DONE)
         server.leave(ROOM)
         result = self.start_catchup(archive, demo, '--end-id', LAST, '--max-outage', '3s').wait()
-        self.assertEqual(result.code, EXIT_FAILED, result)
+        self.assertEqual(result.code, EXIT_FAILED, f'{result}\n{server.log()}')
         self.assertIn('database', result.report['stop_reason'])
         self.assertTrue(server.full_log(), server.log())
         server.stop()

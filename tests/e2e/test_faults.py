@@ -194,7 +194,7 @@ class SqliteDeadLetters(DeadLetters, OnSqlite, E2E):
         goes on to the next; resets are counted by what the run says, not by what was seen."""
         demo = self.demo('id=10:reset', 'id=20:drip', 'id=30:redirect=endless')
         archive = self.archive()
-        report = self.catchup(archive, demo, '--end-id', 100, '--timeout', '2s',
+        report = self.catchup(archive, demo, '--end-id', 100, '--timeout', '1s',
                               code=EXIT_UNRESOLVED).report
         self.assertGreaterEqual(report['fetched'], 100 + 3 * 7)  # and probes before giving up
         self.assertEqual(sorted((x['id'], x['state'], x['attempts'], x['class'])
@@ -344,7 +344,7 @@ class Beginnings(OnSqlite, E2E):
 
 class Stragglers(OnSqlite, E2E):
     def test_the_cursor_moves_on(self):
-        demo, archive = self.demo('id=7:delay=20000'), self.archive()
+        demo, archive = self.demo('id=7:delay=12000'), self.archive()
         run = self.start_catchup(archive, demo, '--end-id', 900, '--segment-width', 300)
 
         def passed():

@@ -35,7 +35,6 @@ SETTINGS = {
     'shared_buffers': '64MB',
     'max_wal_size': '256MB',
     'autovacuum_naptime': '60s',
-    'dynamic_shared_memory_type': 'mmap',  # /dev/shm may be small, and is shared
     'lc_messages': 'C',
     'log_min_messages': 'warning',
 }
