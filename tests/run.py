@@ -26,6 +26,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SUITE_TIMEOUT = 1800  # seconds
+SLOWER = 10  # meson's tests may take so many times longer than usual: only a hang should notice
 JOBS = int(os.environ.get("TEST_JOBS", (os.cpu_count() or 1) + 1))
 # Begun first, so that in the end none of them runs on alone. The order of all others is no matter.
 LONG = ("e2e/test_updater_faults.py", "e2e/test_faults.py", "e2e/test_verify.py",
@@ -97,7 +98,8 @@ def run_meson(build, tally):
     print("== meson", flush=True)
     log = build / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
-    done = subprocess.run(["meson", "test", "-C", str(build), "--print-errorlogs"], cwd=ROOT)
+    done = subprocess.run(["meson", "test", "-C", str(build), "--print-errorlogs", "-t",
+                           str(SLOWER)], cwd=ROOT)
     rows = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
     before = tally.failed
     for row in rows:

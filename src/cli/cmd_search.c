@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/search_report.h"
 #include "cli/shapes.h"
+#include "hn/search_text.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -134,14 +135,14 @@ static int run_query(const struct settings *s, struct store *store) {
     struct search_answer answer;
     struct err e;
     struct arena a;
-    make_query(s, strbuf_str(&text), &q);
-    struct search_report r = {.text = q.text,
+    arena_init(&a);
+    make_query(s, search_text(&a, strbuf_str(&text)), &q);
+    struct search_report r = {.text = strbuf_str(&text),
                               .answer = &answer,
                               .page = s->page,
                               .offset = q.offset,
                               .color = has_color()};
     int64_t began = clock_mono(&clock_machine), since;
-    arena_init(&a);
     enum verdict v = store_search(store, &a, &q, &answer, &e);
     r.took_ms = clock_mono(&clock_machine) - began;
     if (v == V_OK)

@@ -2,6 +2,7 @@
 
 #include "cli/format.h"
 #include "hn/html.h"
+#include "hn/search_text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -129,7 +130,7 @@ void search_print(FILE *out, const struct search_report *r) {
     strbuf_init(&b, TEXT_BYTES);
     strbuf_init(&plain, TEXT_BYTES);
     arena_init(&a);
-    search_words_of(&a, r->text, &words);
+    search_words_of(&a, search_text(&a, r->text), &words);
     for (size_t i = 0; i < r->answer->n; i++)
         print_hit(out, r, &words, i, &b, &plain);
     print_end(out, r);

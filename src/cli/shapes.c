@@ -128,11 +128,15 @@ static bool parse_date(const char *text, int64_t *ret_ms) {
     return false;
 }
 
+/* "2020" and "20200101" are meant as dates: as seconds they would be of the year 1970. */
+#define SECONDS_MIN INT64_C(100000000)
+#define SECONDS_MAX INT64_C(100000000000)
+
 bool shape_parse_instant(const char *text, int64_t *ret_ms) {
     int64_t seconds;
     if (text[strspn(text, "0123456789")] != '\0')
         return parse_date(text, ret_ms) && *ret_ms > 0;
-    if (!str_to_i64(str_of(text), &seconds) || seconds < 1 || seconds > INT64_C(100000000000))
+    if (!str_to_i64(str_of(text), &seconds) || seconds < SECONDS_MIN || seconds > SECONDS_MAX)
         return false;
     *ret_ms = seconds * 1000;
     return true;

@@ -1,6 +1,7 @@
 #include "hn/html.h"
 
 #include "hn/html_int.h"
+#include "hn/site_page.h"
 
 #include <string.h>
 
@@ -136,18 +137,25 @@ static void safe_text(struct html_writer *w, struct str raw) {
 }
 
 /* The address is decoded already: it is escaped byte by byte, not read again. */
+static void safe_href(struct html_writer *w, struct str href) {
+    struct str here;
+    bool local = w->local && site_page(href, &here);
+    if (local)
+        href = here;
+    strbuf_adds(w->out, " href=\"");
+    for (size_t i = 0; i < href.n; i++) {
+        if (strchr("&<>\"'", href.p[i]))
+            put_escaped(w->out, (unsigned char)href.p[i]);
+        else
+            strbuf_addc(w->out, href.p[i]);
+    }
+    strbuf_adds(w->out, local ? "\"" : "\" rel=\"nofollow noopener noreferrer\"");
+}
+
 static void safe_open(struct html_writer *w, enum html_tag tag, struct str href) {
     strbuf_addf(w->out, "<%s", names[tag]);
-    if (tag == TAG_A) {
-        strbuf_adds(w->out, " href=\"");
-        for (size_t i = 0; i < href.n; i++) {
-            if (strchr("&<>\"'", href.p[i]))
-                put_escaped(w->out, (unsigned char)href.p[i]);
-            else
-                strbuf_addc(w->out, href.p[i]);
-        }
-        strbuf_adds(w->out, "\" rel=\"nofollow noopener noreferrer\"");
-    }
+    if (tag == TAG_A)
+        safe_href(w, href);
     strbuf_addc(w->out, '>');
 }
 
@@ -172,6 +180,12 @@ static bool walk_into(struct str html, struct html_writer *w) {
 
 bool html_safe(struct str html, struct strbuf *out) {
     struct html_writer w = {.open = safe_open, .close = safe_close, .text = safe_text, .out = out};
+    return walk_into(html, &w);
+}
+
+bool html_page(struct str html, struct strbuf *out) {
+    struct html_writer w = {
+        .open = safe_open, .close = safe_close, .text = safe_text, .out = out, .local = true};
     return walk_into(html, &w);
 }
 

@@ -18,6 +18,9 @@
 /* Append to `out`. False when its maximum was reached: what was there before is left, and nothing
  * is added, so that no half of a tag can get out. The safe form of a safe text is that text. */
 MUST_CHECK bool html_safe(struct str html, struct strbuf *out);
+/* The same for a page of this mirror: a link to the page of an item or a person at Hacker News
+ * leads to the one here (hn/site_page.h). */
+MUST_CHECK bool html_page(struct str html, struct strbuf *out);
 
 /* Paragraphs are separated by an empty line; a link that the site has cut short is written out,
  * and one with other words is followed by its address in brackets. */

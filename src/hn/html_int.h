@@ -36,6 +36,7 @@ struct html_writer {
     void (*close)(struct html_writer *w, enum html_tag tag, struct str href);
     void (*text)(struct html_writer *w, struct str raw);
     struct strbuf *out;
+    bool local;      /* safe HTML: what our pages have too is linked there */
     size_t link_at;  /* plain text: where the words of the open link begin */
     bool apart, any; /* plain text: an empty line is due; something was written */
 };

@@ -51,122 +51,6 @@ static int by_points(const void *x, const void *y) {
     return by_date(x, y);
 }
 
-/* The walk ------------------------------------------------------------------------------------ */
-
-struct walk {
-    struct search *s;
-    struct candidates c;
-    size_t need[N_INDEXES], got[N_INDEXES];
-    /* by date: what was seen is kept only where it is on the page */
-    int64_t counted, count_to;
-    size_t kept;
-    bool cut[N_INDEXES]; /* there may be more */
-};
-
-static bool wants(const struct walk *w, int index) {
-    return w->s->expr[index].use && w->got[index] < w->need[index];
-}
-
-/* Everything of one index in one window, unless it is more than is needed. */
-static enum verdict scan_window(struct walk *w, int index, int64_t lo, int64_t hi, int bits) {
-    for (;;) {
-        size_t from = w->c.n;
-        bool more = false;
-        enum verdict v =
-            search_scan(w->s, index, lo, hi, bits, w->need[index] - w->got[index], &w->c, &more);
-        if (v != V_OK)
-            return v;
-        hi = w->c.n > from ? w->c.c[w->c.n - 1].id - 1 : lo - 1;
-        v = search_filter(w->s, &w->c, from);
-        if (v != V_OK)
-            return v;
-        w->got[index] += w->c.n - from;
-        if (!more || hi < lo)
-            return V_OK;
-        if (!wants(w, index)) {
-            w->cut[index] = true;
-            return V_OK;
-        }
-    }
-}
-
-/* By date: puts a window in order, counts it, and keeps what is on the page. */
-static void count_window(struct walk *w, size_t from) {
-    const struct search_query *q = w->s->q;
-    size_t n = w->c.n - from;
-    if (n)
-        qsort(w->c.c + from, n, sizeof *w->c.c, by_date);
-    if ((int64_t)n > w->count_to - w->counted) {
-        n = (size_t)(w->count_to - w->counted);
-        w->cut[IN_STORIES] = w->cut[IN_COMMENTS] = true;
-    }
-    for (size_t i = 0; i < n; i++, w->counted++)
-        if (w->counted >= q->offset && w->kept < q->limit)
-            w->c.c[w->kept++] = w->c.c[from + i];
-    w->c.n = w->kept;
-    for (int i = 0; i < N_INDEXES; i++) {
-        w->got[i] = 0;
-        w->need[i] = (size_t)(w->count_to - w->counted);
-    }
-}
-
-/* How wide the next window may be: a database may look at all that matches in it, so that should
- * not be much more than is missing. */
-static int next_bits(size_t found, int64_t span, size_t missing) {
-    static const int widths[] = {RANGE_BITS_WIDE, RANGE_BITS_FINE};
-    for (size_t i = 0; i < ARRAY_LEN(widths); i++)
-        if ((double)found * (double)(INT64_C(1) << widths[i]) <=
-            4.0 * (double)missing * (double)span)
-            return widths[i];
-    return RANGE_BITS_LEAST;
-}
-
-/* Walks the indexes from..to together, so that what comes is in order of time by windows. */
-static enum verdict walk_windows(struct walk *w, int from, int to) {
-    struct search *s = w->s;
-    int bits = RANGE_BITS_LEAST;
-    for (int64_t hi = s->hi; hi >= s->lo;) {
-        size_t before = w->c.n, missing = 0;
-        int64_t lo = (int64_t)((uint64_t)hi >> bits << bits);
-        lo = lo < s->lo ? s->lo : lo;
-        bool late = clock_mono(s->s->clock) > s->deadline;
-        for (int i = from; i <= to; i++) {
-            w->cut[i] |= s->expr[i].use && (late || !wants(w, i));
-            missing += wants(w, i) ? w->need[i] - w->got[i] : 0;
-        }
-        if (late || missing == 0)
-            return V_OK;
-        for (int i = from; i <= to; i++) {
-            enum verdict v = wants(w, i) ? scan_window(w, i, lo, hi, bits) : V_OK;
-            if (v != V_OK)
-                return v;
-        }
-        bits = next_bits(w->c.n - before, hi - lo + 1, missing);
-        if (s->q->order == SEARCH_BY_DATE)
-            count_window(w, before);
-        hi = lo - 1;
-    }
-    return V_OK;
-}
-
-/* By relevance each index goes its own way: stories are few, and many of them are wanted. */
-static enum verdict walk(struct walk *w) {
-    if (w->s->q->order == SEARCH_BY_DATE)
-        return walk_windows(w, IN_STORIES, IN_COMMENTS);
-    enum verdict v = walk_windows(w, IN_STORIES, IN_STORIES);
-    return v == V_OK ? walk_windows(w, IN_COMMENTS, IN_COMMENTS) : v;
-}
-
-/* No words, and the tags name ids: there is nothing to ask an index for. */
-static enum verdict walk_ids(struct walk *w) {
-    for (size_t i = w->s->among.n; i-- > 0;)
-        search_add(&w->c, w->s->among.ids[i], N_INDEXES);
-    enum verdict v = search_filter(w->s, &w->c, 0);
-    if (v == V_OK && w->s->q->order == SEARCH_BY_DATE)
-        count_window(w, 0);
-    return v;
-}
-
 /* The page ------------------------------------------------------------------------------------ */
 
 /* Points decide within a rank only, so they are read as far down as the page reaches. */
@@ -203,30 +87,29 @@ static int64_t count_wanted(const struct search_query *q) {
     return q->count_to ? q->count_to : COUNT_TO;
 }
 
+static int64_t least_of(int64_t n, int64_t got) {
+    return n > got ? n : got;
+}
+
 /* What the walk left out is counted as far as that is cheap, or as the query says. */
 static enum verdict count_rest(struct walk *w, struct search_answer *ret) {
     int64_t total = 0;
+    enum verdict v = search_walk_count(w);
+    if (v != V_OK)
+        return v;
     ret->exact = true;
     for (int i = 0; i < N_INDEXES; i++) {
         if (!w->s->expr[i].use)
             continue;
-        bool dated = w->s->q->order == SEARCH_BY_DATE;
-        int64_t n = (int64_t)w->got[i];
-        bool more = w->cut[i];
-        if (more || dated) {
-            enum verdict v = search_count(w->s, i, count_wanted(w->s->q), &n, &more);
-            if (v != V_OK)
-                return v;
-        }
-        total += n > (int64_t)w->got[i] ? n : (int64_t)w->got[i];
-        ret->exact &= !more;
+        total += least_of(w->at[i].seen, (int64_t)w->at[i].got);
+        ret->exact &= w->at[i].seen_lo <= w->s->lo;
     }
-    ret->total = total > ret->total ? total : ret->total;
+    ret->total = least_of(total, ret->total);
     return V_OK;
 }
 
 static enum verdict find_total(struct walk *w, struct search_answer *ret) {
-    ret->exact = !w->cut[IN_STORIES] && !w->cut[IN_COMMENTS];
+    ret->exact = !w->overfull && !search_is_cut(w, IN_STORIES) && !search_is_cut(w, IN_COMMENTS);
     return ret->exact || !is_countable(w->s) ? V_OK : count_rest(w, ret);
 }
 
@@ -262,14 +145,20 @@ static size_t comments_wanted(const struct search *s, int64_t page_end) {
 static void plan_needs(struct walk *w) {
     const struct search_query *q = w->s->q;
     int64_t page_end = q->offset + (int64_t)q->limit;
+    bool countable = is_countable(w->s);
     if (q->order == SEARCH_BY_DATE) {
-        int64_t least = is_countable(w->s) ? 0 : count_wanted(q);
+        int64_t least = countable ? 0 : count_wanted(q);
         w->count_to = page_end > least ? page_end : least;
-        w->need[IN_STORIES] = w->need[IN_COMMENTS] = (size_t)w->count_to;
-        return;
+        w->at[IN_STORIES].need = w->at[IN_COMMENTS].need = (size_t)w->count_to;
+    } else {
+        w->at[IN_STORIES].need = w->s->expr[IN_COMMENTS].use ? STORY_CANDIDATES : SEARCH_CANDIDATES;
+        w->at[IN_COMMENTS].need = comments_wanted(w->s, page_end);
     }
-    w->need[IN_STORIES] = w->s->expr[IN_COMMENTS].use ? STORY_CANDIDATES : SEARCH_CANDIDATES;
-    w->need[IN_COMMENTS] = comments_wanted(w->s, page_end);
+    for (int i = 0; i < N_INDEXES; i++) {
+        w->at[i].count = countable ? (size_t)count_wanted(q) : 0;
+        w->at[i].next = w->s->hi;
+        w->at[i].seen_lo = w->s->hi + 1;
+    }
 }
 
 static enum verdict search_in_transaction(struct search *s, struct search_answer *ret) {
@@ -279,7 +168,7 @@ static enum verdict search_in_transaction(struct search *s, struct search_answer
         return v;
     search_make_exprs(s);
     plan_needs(&w);
-    v = s->by_ids && s->terms.n == 0 ? walk_ids(&w) : walk(&w);
+    v = s->by_ids && s->terms.n == 0 ? search_walk_ids(&w) : search_walk(&w);
     if (v == V_OK)
         v = s->q->order == SEARCH_BY_DATE ? answer_by_date(&w, ret) : answer_by_rank(&w, ret);
     if (v == V_OK)

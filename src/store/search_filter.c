@@ -183,19 +183,20 @@ static enum verdict find_times(struct search *s) {
 
 static enum verdict take_bounds(void *ctx, const struct db_row *row) {
     struct search *s = ctx;
-    s->lo = db_row_int(row, 0);
-    s->hi = db_row_int(row, 1);
+    s->first = db_row_int(row, 0);
+    s->last = db_row_int(row, 1);
     return V_OK;
 }
 
 enum verdict search_find_bounds(struct search *s) {
-    s->lo = 1;
-    s->hi = 0;
+    s->first = DB_NULL;
     enum verdict v = db_run(s->s->db, SQL_SEARCH_BOUNDS, DB_NO_VALS, take_bounds, s, s->e);
-    if (v == V_OK && s->lo == DB_NULL) {
-        s->lo = 1;
-        s->hi = 0;
+    if (v == V_OK && s->first == DB_NULL) {
+        s->first = 1;
+        s->last = 0;
     }
+    s->lo = s->first;
+    s->hi = s->last;
     if (v == V_OK)
         v = find_sets(s);
     if (v == V_OK && s->by_ids) {

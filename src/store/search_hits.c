@@ -16,7 +16,8 @@ struct reading {
 static enum verdict take_hit(void *ctx, const struct db_row *row) {
     struct reading *r = ctx;
     struct arena *a = r->s->a;
-    struct read_item *it = &r->hits[r->n++].it;
+    struct search_hit *h = &r->hits[r->n++];
+    struct read_item *it = &h->it;
     store_item_of_row(a, row, &it->item);
     it->story_id = db_row_int(row, 14);
     it->item.url_key = arena_str(a, db_row_text(row, 15));
@@ -27,6 +28,10 @@ static enum verdict take_hit(void *ctx, const struct db_row *row) {
     it->last_fetched_at = db_row_int(row, 20);
     it->last_changed_at = db_row_int(row, 21);
     it->stored = true;
+    h->story_title = arena_str(a, db_row_text(row, 22));
+    h->story_url = arena_str(a, db_row_text(row, 23));
+    h->story_points = db_row_int(row, 24);
+    h->story_comments = db_row_int(row, 25);
     return V_OK;
 }
 
@@ -55,24 +60,7 @@ static bool words_hold(const struct search *s, const struct item *it) {
     return true;
 }
 
-/* Their stories -------------------------------------------------------------------------------- */
-
-static enum verdict take_story(void *ctx, const struct db_row *row) {
-    struct reading *r = ctx;
-    int64_t id = db_row_int(row, 0);
-    struct str title = arena_str(r->s->a, db_row_text(row, 1));
-    struct str url = arena_str(r->s->a, db_row_text(row, 2));
-    for (size_t i = 0; i < r->n; i++) {
-        struct search_hit *h = &r->hits[i];
-        if (h->it.story_id != id)
-            continue;
-        h->story_title = title;
-        h->story_url = url;
-        h->story_points = db_row_int(row, 3);
-        h->story_comments = db_row_int(row, 4);
-    }
-    return V_OK;
-}
+/* The page ------------------------------------------------------------------------------------- */
 
 static int by_value(const void *x, const void *y) {
     int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
@@ -87,18 +75,6 @@ static size_t sort_once(int64_t *ids, size_t n) {
         if (kept == 0 || ids[kept - 1] != ids[i])
             ids[kept++] = ids[i];
     return kept;
-}
-
-static enum verdict add_stories(struct search *s, struct search_answer *ret) {
-    int64_t *ids = arena_alloc(s->a, (ret->n + 1) * sizeof *ids);
-    size_t n = 0;
-    for (size_t i = 0; i < ret->n; i++)
-        if (ret->hits[i].it.story_id != DB_NULL)
-            ids[n++] = ret->hits[i].it.story_id;
-    n = sort_once(ids, n);
-    struct reading r = {.s = s, .hits = ret->hits, .n = ret->n};
-    const struct db_col cols[] = {DB_INTS(ids)};
-    return n ? db_each(s->s->db, SQL_SEARCH_STORIES_OF, cols, 1, n, take_story, &r, s->e) : V_OK;
 }
 
 static int by_id(const void *x, const void *y) {
@@ -140,8 +116,7 @@ enum verdict search_read_hits(struct search *s, const struct candidate *c, size_
         if (!h || !is_of_index(&h->it.item, &c[i]) ||
             !search_passes(s, &h->it.item, h->it.story_id) || !words_hold(s, &h->it.item))
             continue;
-        h->story_points = h->story_comments = I64_NONE;
         ret->hits[ret->n++] = *h;
     }
-    return add_stories(s, ret);
+    return V_OK;
 }

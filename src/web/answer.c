@@ -37,10 +37,12 @@ static const char *status_words(int status) {
     }
 }
 
-/* A path that is none is an answer of the API all the same, and a page wants to read it. */
+/* A path that is none, or that could not be read, is an answer of the API all the same: its client
+ * wants to read why. */
 bool request_is_api(const struct request *r) {
-    return r->route ? r->route->dialect == DIALECT_API
-                    : r->call.path.p && path_is_api(r->call.path);
+    if (r->route)
+        return r->route->dialect == DIALECT_API;
+    return r->call.path.p ? path_is_api(r->call.path) : r->api_line;
 }
 
 void answer_error(struct request *r, int status, const char *text) {

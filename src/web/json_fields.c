@@ -4,6 +4,7 @@
 
 #define LAST_SECOND INT64_C(253402300799) /* of the year 9999 */
 #define DAY_S 86400
+#define FIRST_FETCH_MS INT64_C(1000000000000) /* of the year 2001: no fetch is older */
 
 static void add_i64(struct strbuf *b, int64_t n) {
     char digit[24];
@@ -70,4 +71,8 @@ void json_when(struct strbuf *b, const char *key, int64_t seconds) {
     strbuf_addc(b, '"');
     strbuf_add(b, text, sizeof text - 1);
     strbuf_addc(b, '"');
+}
+
+int64_t fetched_seconds(int64_t fetched_at_ms) {
+    return fetched_at_ms < FIRST_FETCH_MS ? I64_NONE : fetched_at_ms / 1000;
 }

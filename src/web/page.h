@@ -9,8 +9,9 @@
 #include "store/read.h"
 #include "web/call.h"
 
-/* Where an item is at the upstream; its id follows. */
+/* Where an item or a person is at the upstream; the id or the name follows. */
 #define PAGE_HN_ITEM "https://news.ycombinator.com/item?id="
+#define PAGE_HN_USER "https://news.ycombinator.com/user?id="
 
 struct page_head {
     struct str title; /* of the window; absent: the name of the program alone */
@@ -30,6 +31,10 @@ void page_error(struct strbuf *b, int status, const char *words, struct str mess
 /* The same for a call: page_close() reads the state of the archive for the foot. */
 void page_open(struct call *c, const struct page_head *h);
 MUST_CHECK enum verdict page_close(struct call *c, struct err *e);
+/* A whole page with status 404 about something that the archive lacks and that may be elsewhere:
+ * `message` is a sentence of ours, `original` its address at the upstream. */
+MUST_CHECK enum verdict page_missing(struct call *c, const char *message, struct str original,
+                                     struct err *e);
 /* Now in unix milliseconds, by the clock of the server. */
 int64_t page_now(const struct call *c);
 

@@ -20,3 +20,17 @@ enum verdict page_close(struct call *c, struct err *e) {
     page_end(&c->body, state.present ? &state : NULL, page_now(c));
     return V_OK;
 }
+
+enum verdict page_missing(struct call *c, const char *message, struct str original, struct err *e) {
+    c->status = 404;
+    c->cache = "no-store";
+    page_open(c, &(struct page_head){.title = STR("Not in this archive"), .no_index = true});
+    strbuf_addf(&c->body,
+                "<section class=\"oops\"><p class=\"code\">404</p><h1>Not in this archive</h1><p>%s"
+                "</p><p><a href=\"",
+                message);
+    strbuf_add_html(&c->body, original);
+    strbuf_adds(&c->body, "\" rel=\"nofollow noopener noreferrer\">See it on Hacker News</a> "
+                          "<a href=\"/\">To the front page</a></p></section>\n");
+    return page_close(c, e);
+}

@@ -1,16 +1,17 @@
 /* One item with everything below it, and what it said before. */
 #include "web/page_routes.h"
 
+#include "web/json_fields.h"
 #include "web/page.h"
 #include "web/page_thread.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-#define THREAD_MAX 20000 /* comments of one page */
-#define EARLY 200        /* a thread with more is sent while it is being made */
-#define PART (64 * 1024) /* and in pieces of this size */
-#define FIRST_FETCH_MS INT64_C(1000000000000) /* of the year 2001: no fetch is older */
-#define REVISIONS_MAX 100                     /* earlier versions on one page */
+#define THREAD_MAX 20000  /* comments of one page */
+#define EARLY 200         /* a thread with more is sent while it is being made */
+#define PART (64 * 1024)  /* and in pieces of this size */
+#define REVISIONS_MAX 100 /* earlier versions on one page */
 
 /* Around an item: what its page needs to know besides. */
 struct around {
@@ -20,14 +21,19 @@ struct around {
     int64_t now; /* unix seconds */
 };
 
+/* A mirror that is being filled lacks much that a link may lead to. */
+static enum verdict missing_item(struct call *c, int64_t id, struct err *e) {
+    char message[80], original[80];
+    snprintf(message, sizeof message, "There is no item %lld here.", (long long)id);
+    snprintf(original, sizeof original, PAGE_HN_ITEM "%lld", (long long)id);
+    return page_missing(c, message, str_of(original), e);
+}
+
 static enum verdict read_around(struct call *c, int64_t id, struct around *ret, struct err *e) {
     const int64_t *found;
     size_t n;
     *ret = (struct around){.now = page_now(c) / 1000};
     enum verdict v = store_read_item(c->store, c->arena, id, &ret->it, e);
-    if (v == V_NOT_FOUND)
-        return err_set(e, V_NOT_FOUND, "page", 0, "item %lld is not in this archive",
-                       (long long)id);
     const struct item *i = &ret->it.item;
     size_t parts = i->n_parts < READ_IDS_MAX ? i->n_parts : READ_IDS_MAX;
     if (v == V_OK && parts)
@@ -50,12 +56,13 @@ static enum verdict read_around(struct call *c, int64_t id, struct around *ret, 
 
 /* A dump without stamps is older than anything that was fetched. */
 static void seen(struct strbuf *b, const char *words, int64_t at_ms, int64_t now) {
-    if (at_ms < FIRST_FETCH_MS) {
+    int64_t at = fetched_seconds(at_ms);
+    if (at == I64_NONE) {
         strbuf_adds(b, "from a dump");
         return;
     }
     strbuf_adds(b, words);
-    page_time(b, at_ms / 1000, now);
+    page_time(b, at, now);
 }
 
 static void more_links(struct strbuf *b, const struct around *x) {
@@ -239,7 +246,7 @@ static enum verdict page_item(struct call *c, struct err *e) {
     if (v == V_OK)
         v = read_around(c, id, &x, e);
     if (v != V_OK)
-        return v;
+        return v == V_NOT_FOUND ? missing_item(c, id, e) : v;
     open_item(c, &x);
     if (x.it.item.descendants > EARLY && !call_flush(c))
         return V_OK;
@@ -300,7 +307,7 @@ static enum verdict page_revisions(struct call *c, struct err *e) {
     if (v == V_OK)
         v = store_read_item(c->store, c->arena, id, &it, e);
     if (v == V_NOT_FOUND)
-        return err_set(e, v, "page", 0, "item %lld is not in this archive", (long long)id);
+        return missing_item(c, id, e);
     if (v == V_OK)
         v = store_read_revisions(c->store, c->arena, id, REVISIONS_MAX, &r, &n, e);
     if (v != V_OK)

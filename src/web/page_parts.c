@@ -170,7 +170,7 @@ void page_text(struct strbuf *b, struct str html) {
     if (!html.p)
         return;
     strbuf_adds(b, "<div class=\"text\">");
-    if (!html_safe(html, b))
+    if (!html_page(html, b))
         b->overflow = true; /* too long for the page: the server answers with a limit */
     strbuf_adds(b, "</div>");
 }

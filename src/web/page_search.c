@@ -1,6 +1,7 @@
 /* "/search": stories and comments together, a form of filters that works without script, and what
  * was found with the words marked. The form is the address: a search can be kept and passed on. */
 #include "hn/html.h"
+#include "hn/search_text.h"
 #include "store/search.h"
 #include "web/page.h"
 #include "web/page_routes.h"
@@ -85,7 +86,7 @@ static enum verdict read_form(const struct call *c, struct form *f, struct searc
                        .points = given(c, "points"),
                        .sort = given(c, "sort")};
     search_query_init(q);
-    q->text = f->q;
+    q->text = search_text(c->arena, f->q);
     q->limit = PER_PAGE;
     q->order = str_eqc(f->sort, "date") ? SEARCH_BY_DATE : SEARCH_BY_RELEVANCE;
     enum verdict v = call_param_int(c, "p", 1, PAGES_MAX, 1, &f->page, e);
@@ -191,13 +192,14 @@ static void story_hit(struct strbuf *b, const struct search_words *w, const stru
         strbuf_add_html(b, hit->it.item.domain.n ? hit->it.item.domain : it->url);
         strbuf_adds(b, "</a>");
     }
+    strbuf_adds(b, "</h2>");
+    page_byline_open(b, &hit->it, now);
     if (it->descendants > 0) {
-        strbuf_adds(b, " <span class=\"site\">");
+        strbuf_adds(b, "<span>");
         page_count(b, it->descendants, "comment");
         strbuf_adds(b, "</span>");
     }
-    strbuf_adds(b, "</h2>");
-    page_byline(b, &hit->it, now);
+    strbuf_adds(b, "</p>");
     snippet(b, w, it->text);
 }
 
@@ -285,14 +287,14 @@ static enum verdict results(struct call *c, const struct form *f, const struct s
     enum verdict v = store_search(c->store, c->arena, q, &found, e);
     if (v != V_OK)
         return v;
-    search_words_of(c->arena, f->q, &words);
+    search_words_of(c->arena, q->text, &words);
     how_many(&c->body, &found, clock_mono(web_clock(c->web)) - begun);
     if (found.n)
         hits(&c->body, &words, &found, page_now(c) / 1000);
     else
         strbuf_adds(&c->body, "<p class=\"empty\">Nothing was found. Fewer words, or fewer "
                               "filters, find more.</p>\n");
-    if (found.n == PER_PAGE && q->offset + PER_PAGE < found.total)
+    if (found.n && q->offset + PER_PAGE < found.total) /* a page may be short, and not the last */
         link_to_page(c, f, f->page + 1);
     return V_OK;
 }

@@ -136,7 +136,7 @@ static void profile(struct strbuf *b, struct str name, const struct read_user *u
         strbuf_adds(b, u->gone ? "<span class=\"tag\">gone upstream</span></p>" : "</p>");
         page_text(b, u->user.about);
     }
-    strbuf_adds(b, "<p class=\"links\"><a href=\"https://news.ycombinator.com/user?id=");
+    strbuf_adds(b, "<p class=\"links\"><a href=\"" PAGE_HN_USER);
     strbuf_add_urlencoded(b, name);
     strbuf_adds(b, "\" rel=\"noopener noreferrer\">on Hacker News</a></p></section>\n");
 }
@@ -187,8 +187,17 @@ static enum verdict read_works(struct call *c, struct str name, const struct rea
     else
         v = works_by_search(c, name, shown, page, ret, e);
     if (v == V_OK && !u && !ret->items.n && shown == SHOW_ALL)
-        v = err_set(e, V_NOT_FOUND, "page", 0, "nobody of that name is in this archive");
+        return V_NOT_FOUND;
     return v == V_OK ? read_stories(c, ret, e) : v;
+}
+
+static enum verdict missing_person(struct call *c, struct str name, struct err *e) {
+    CLEANUP(strbuf_release) struct strbuf original;
+    strbuf_init(&original, CALL_QUERY_MAX * 3);
+    strbuf_adds(&original, PAGE_HN_USER);
+    strbuf_add_urlencoded(&original, name);
+    return page_missing(c, "Nobody of that name has written anything that is kept here.",
+                        strbuf_str(&original), e);
 }
 
 static enum verdict page_user(struct call *c, struct err *e) {
@@ -208,7 +217,7 @@ static enum verdict page_user(struct call *c, struct err *e) {
     if (v == V_OK || v == V_NOT_FOUND)
         v = read_works(c, name, known ? &user : NULL, shown, page, &w, e);
     if (v != V_OK)
-        return v;
+        return v == V_NOT_FOUND ? missing_person(c, name, e) : v;
 
     page_open(c, &(struct page_head){.title = name});
     profile(&c->body, name, known ? &user : NULL, now);

@@ -110,6 +110,7 @@ void *request_open(void *arg, const char *uri, struct MHD_Connection *connection
     r->area = AREA_N;
     r->began_us = now_us();
     r->too_long = n > URI_MAX;
+    r->api_line = path_is_api((struct str){uri, n});
     r->uri_n = r->too_long ? 0 : n;
     if (r->uri_n >= sizeof r->line)
         r->uri = xmalloc(n + 1);

@@ -105,13 +105,13 @@ static enum verdict user(struct call *c, struct err *e) {
     json_when(b, ",\"created_at\":", u.user.created);
     strbuf_adds(b, ",\"avg\":null,\"delay\":null");
     json_num(b, ",\"submitted\":", (int64_t)u.user.n_submitted);
-    json_when(b, ",\"updated_at\":", u.last_fetched_at / 1000);
+    json_when(b, ",\"updated_at\":", fetched_seconds(u.last_fetched_at));
     json_num(b, ",\"submission_count\":", stories);
     json_num(b, ",\"comment_count\":", comments);
     json_num(b, ",\"created_at_i\":", u.user.created);
     json_str(b, ",\"objectID\":", u.user.id);
-    json_when(b, ",\"fetched_at\":", u.last_fetched_at / 1000);
-    json_num(b, ",\"fetched_at_i\":", u.last_fetched_at / 1000);
+    json_when(b, ",\"fetched_at\":", fetched_seconds(u.last_fetched_at));
+    json_num(b, ",\"fetched_at_i\":", fetched_seconds(u.last_fetched_at));
     strbuf_adds(b, u.gone ? ",\"gone\":true}" : "}");
     return finish(c, e);
 }

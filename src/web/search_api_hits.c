@@ -64,24 +64,32 @@ struct marked_field {
     struct str value;
     enum mark_form form;
     enum search_api_field field;
+    enum hit_field name;
 };
 
 static void add_marked_fields(struct strbuf *out, struct desk *d, const struct search_hit *h,
                               bool comment) {
     const struct item *i = &h->it.item;
     const struct marked_field fields[] = {
-        {"\"title\":", i->title, MARK_PLAIN, API_TITLE},
-        {"\"url\":", i->url, MARK_PLAIN, API_URL},
-        {"\"author\":", i->by, MARK_PLAIN, API_AUTHOR},
-        {"\"story_text\":", comment ? STR_NONE : i->text, MARK_HTML, API_STORY_TEXT},
-        {"\"comment_text\":", comment ? i->text : STR_NONE, MARK_HTML, API_COMMENT_TEXT},
-        {"\"story_title\":", comment ? h->story_title : STR_NONE, MARK_PLAIN, API_STORY_TITLE},
-        {"\"story_url\":", comment ? h->story_url : STR_NONE, MARK_PLAIN, API_STORY_URL},
+        {"\"title\":", i->title, MARK_PLAIN, API_TITLE, HIT_TITLE},
+        {"\"url\":", i->url, MARK_PLAIN, API_URL, HIT_URL},
+        {"\"author\":", i->by, MARK_PLAIN, API_AUTHOR, HIT_AUTHOR},
+        {"\"story_text\":", comment ? STR_NONE : i->text, MARK_HTML, API_STORY_TEXT,
+         HIT_STORY_TEXT},
+        {"\"comment_text\":", comment ? i->text : STR_NONE, MARK_HTML, API_COMMENT_TEXT,
+         HIT_COMMENT_TEXT},
+        {"\"story_title\":", comment ? h->story_title : STR_NONE, MARK_PLAIN, API_STORY_TITLE,
+         HIT_STORY_TITLE},
+        {"\"story_url\":", comment ? h->story_url : STR_NONE, MARK_PLAIN, API_STORY_URL,
+         HIT_STORY_URL},
     };
+    unsigned unmarked = d->a->asked->shape.unmarked;
     size_t written = 0;
+    if (unmarked == HIT_ALL)
+        return;
     strbuf_adds(out, ",\"_highlightResult\":{");
     for (size_t f = 0; f < ARRAY_LEN(fields); f++) {
-        if (!fields[f].value.p)
+        if (!fields[f].value.p || unmarked & 1U << fields[f].name)
             continue;
         if (written++)
             strbuf_addc(out, ',');
@@ -97,28 +105,61 @@ static int64_t comments_of(const struct item *i) {
     return i->descendants == I64_NONE && counted ? 0 : i->descendants;
 }
 
-static void add_hit(struct strbuf *out, struct desk *d, const struct search_hit *h) {
+static bool wants(const struct desk *d, enum hit_field field) {
+    return !(d->a->asked->shape.left_out & 1U << field);
+}
+
+static void add_num(struct strbuf *out, const struct desk *d, enum hit_field field, const char *key,
+                    int64_t n) {
+    if (wants(d, field))
+        json_num(out, key, n);
+}
+
+static void add_str(struct strbuf *out, const struct desk *d, enum hit_field field, const char *key,
+                    struct str s) {
+    if (wants(d, field))
+        json_str(out, key, s);
+}
+
+static void add_when(struct strbuf *out, const struct desk *d, enum hit_field field,
+                     const char *key, int64_t seconds) {
+    if (wants(d, field))
+        json_when(out, key, seconds);
+}
+
+static void add_fields(struct strbuf *out, const struct desk *d, const struct search_hit *h) {
     const struct item *i = &h->it.item;
     bool root = item_is_root(i), comment = str_eqc(i->type, "comment");
-    json_when(out, "{\"created_at\":", i->time);
-    json_str(out, ",\"title\":", i->title);
-    json_str(out, ",\"url\":", i->url);
-    json_str(out, ",\"author\":", i->by);
-    json_num(out, ",\"points\":", i->score);
-    json_str(out, ",\"story_text\":", comment ? STR_NONE : i->text);
-    json_str(out, ",\"comment_text\":", comment ? i->text : STR_NONE);
-    json_num(out, ",\"num_comments\":", comments_of(i));
-    json_num(out, ",\"story_id\":", root ? I64_NONE : h->it.story_id);
-    json_str(out, ",\"story_title\":", root ? STR_NONE : h->story_title);
-    json_str(out, ",\"story_url\":", root ? STR_NONE : h->story_url);
-    json_num(out, ",\"parent_id\":", i->parent != I64_NONE ? i->parent : i->poll);
-    json_num(out, ",\"created_at_i\":", i->time);
-    json_when(out, ",\"fetched_at\":", h->it.last_fetched_at / 1000);
-    json_num(out, ",\"fetched_at_i\":", h->it.last_fetched_at / 1000);
-    add_tags(out, d, &h->it);
-    json_num(out, ",\"objectID\":\"", i->id);
+    int64_t parent = i->parent != I64_NONE ? i->parent : i->poll;
+    int64_t fetched = fetched_seconds(h->it.last_fetched_at);
+    add_when(out, d, HIT_CREATED_AT, ",\"created_at\":", i->time);
+    add_str(out, d, HIT_TITLE, ",\"title\":", i->title);
+    add_str(out, d, HIT_URL, ",\"url\":", i->url);
+    add_str(out, d, HIT_AUTHOR, ",\"author\":", i->by);
+    add_num(out, d, HIT_POINTS, ",\"points\":", i->score);
+    add_str(out, d, HIT_STORY_TEXT, ",\"story_text\":", comment ? STR_NONE : i->text);
+    add_str(out, d, HIT_COMMENT_TEXT, ",\"comment_text\":", comment ? i->text : STR_NONE);
+    add_num(out, d, HIT_NUM_COMMENTS, ",\"num_comments\":", comments_of(i));
+    add_num(out, d, HIT_STORY_ID, ",\"story_id\":", root ? I64_NONE : h->it.story_id);
+    add_str(out, d, HIT_STORY_TITLE, ",\"story_title\":", root ? STR_NONE : h->story_title);
+    add_str(out, d, HIT_STORY_URL, ",\"story_url\":", root ? STR_NONE : h->story_url);
+    add_num(out, d, HIT_PARENT_ID, ",\"parent_id\":", parent);
+    add_num(out, d, HIT_CREATED_AT_I, ",\"created_at_i\":", i->time);
+    add_when(out, d, HIT_FETCHED_AT, ",\"fetched_at\":", fetched);
+    add_num(out, d, HIT_FETCHED_AT_I, ",\"fetched_at_i\":", fetched);
+}
+
+/* Each field brings its comma; the first one's place is that of the brace. */
+static void add_hit(struct strbuf *out, struct desk *d, const struct search_hit *h) {
+    size_t begin = out->n;
+    add_fields(out, d, h);
+    if (wants(d, HIT_TAGS))
+        add_tags(out, d, &h->it);
+    json_num(out, ",\"objectID\":\"", h->it.item.id);
     strbuf_addc(out, '"');
-    add_marked_fields(out, d, h, comment);
+    if (out->n > begin)
+        out->p[begin] = '{';
+    add_marked_fields(out, d, h, str_eqc(h->it.item.type, "comment"));
     strbuf_addc(out, '}');
 }
 
@@ -152,7 +193,7 @@ void search_api_hits(struct strbuf *out, const struct search_api_answer *a) {
     json_num(out, ",\"processingTimeMS\":", a->took_ms);
     strbuf_adds(out, ",\"exhaustiveNbHits\":");
     strbuf_adds(out, a->found->exact ? "true" : "false");
-    json_str(out, ",\"query\":", a->asked->q.text.p ? a->asked->q.text : STR(""));
+    json_str(out, ",\"query\":", a->asked->typed);
     json_str(out, ",\"params\":", a->params);
     strbuf_addc(out, '}');
     strbuf_release(&d.tag);

@@ -16,8 +16,8 @@ static void open_item(struct strbuf *out, const struct read_item *it) {
     json_num(out, ",\"points\":", i->score);
     json_num(out, ",\"parent_id\":", i->parent != I64_NONE ? i->parent : i->poll);
     json_num(out, ",\"story_id\":", item_is_root(i) ? I64_NONE : it->story_id);
-    json_when(out, ",\"fetched_at\":", it->last_fetched_at / 1000);
-    json_num(out, ",\"fetched_at_i\":", it->last_fetched_at / 1000);
+    json_when(out, ",\"fetched_at\":", fetched_seconds(it->last_fetched_at));
+    json_num(out, ",\"fetched_at_i\":", fetched_seconds(it->last_fetched_at));
     if (i->deleted)
         strbuf_adds(out, ",\"deleted\":true");
     if (i->dead)

@@ -1,5 +1,7 @@
 #include "web/search_api_params.h"
 
+#include "hn/search_text.h"
+
 #include <string.h>
 
 #define SHOWN 60                        /* of a wrong value, in a message */
@@ -21,12 +23,16 @@ static enum verdict wrong(struct err *e, const char *name, struct str value, con
                    cut ? "..." : "", why);
 }
 
-static struct str trim(struct str s) {
-    while (s.n && s.p[0] == ' ')
+static struct str trim_any(struct str s, const char *any) {
+    while (s.n && strchr(any, s.p[0]))
         s.p++, s.n--;
-    while (s.n && s.p[s.n - 1] == ' ')
+    while (s.n && strchr(any, s.p[s.n - 1]))
         s.n--;
     return s;
+}
+
+static struct str trim(struct str s) {
+    return trim_any(s, " ");
 }
 
 /* The piece before the first of these characters; *rest is what follows it, absent at the end. */
@@ -243,7 +249,7 @@ static const struct {
 
 static enum verdict read_fields(struct search_api_query *s, struct str list, struct err *e) {
     for (struct str rest = list; rest.p;) {
-        struct str one = trim(cut_at(rest, ",", &rest));
+        struct str one = trim_any(cut_at(rest, ",", &rest), " []\""); /* or a JSON list */
         size_t i = 0;
         while (i < ARRAY_LEN(attributes) && !str_eqc(one, attributes[i].name))
             i++;
@@ -331,8 +337,11 @@ enum verdict search_api_params(const struct call *c, enum search_order order,
     search_query_init(&ret->q);
     ret->q.order = order;
     ret->q.fields = ret->fields = 0;
+    ret->typed = STR("");
     if (search_api_value(c, "query", &at, &value))
-        ret->q.text = value;
+        ret->typed = value;
+    ret->q.text = search_text(c->arena, ret->typed);
+    search_api_shape(c, &ret->shape);
     enum verdict v = refuse_unknown_filters(c, e);
     if (v == V_OK)
         v = read_page(c, ret, e);
@@ -353,7 +362,14 @@ enum verdict search_api_params(const struct call *c, enum search_order order,
 
 void search_api_echo(const struct call *c, struct strbuf *out) {
     static const char *const names[] = {
-        "hitsPerPage", "numericFilters", "page", "query", "restrictSearchableAttributes", "tags",
+        "attributesToHighlight",
+        "attributesToRetrieve",
+        "hitsPerPage",
+        "numericFilters",
+        "page",
+        "query",
+        "restrictSearchableAttributes",
+        "tags",
     };
     strbuf_adds(out, "advancedSyntax=true&analytics=false");
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {

@@ -5,7 +5,7 @@
 #define TAIN_WEB_SEARCH_API_PARAMS_H
 
 #include "store/search.h"
-#include "web/call.h"
+#include "web/search_api_shape.h"
 
 #define SEARCH_API_HITS 20
 #define SEARCH_API_HITS_MAX 1000
@@ -25,8 +25,10 @@ enum search_api_field {
 
 struct search_api_query {
     struct search_query q;  /* ready to be asked */
+    struct str typed;       /* the query as it came */
     int64_t page, per_page; /* per_page 0: only the count is wanted; q asks for one hit */
     unsigned fields;        /* API_ bits where words are looked for */
+    struct search_api_shape shape;
 };
 
 /* V_INVALID names the parameter, what it was and what it may be. Texts are those of the call. */

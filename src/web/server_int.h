@@ -55,6 +55,7 @@ struct request {
     char *uri;
     size_t uri_n;
     bool too_long, head, accepts_gzip, streaming;
+    bool api_line;       /* the URI as it came is one of an API: how an early refusal looks */
     bool streams;        /* it is answered by its route's `stream` */
     bool preflight;      /* a browser asks whether a page of elsewhere may ask */
     struct str path_raw; /* in uri; for the log */

@@ -59,9 +59,18 @@ enum verdict status_read(struct store *store, struct status *ret, struct err *e)
 }
 
 void status_of_process(struct status *s, struct metric *const *families, size_t n) {
+    int64_t connected = 0, age = METRIC_NONE;
     for (size_t i = 0; i < n; i++) {
         const struct metric *m = families[i];
-        if (strcmp(m->name, "tain_realtime_queue_depth") == 0 && metric_known(m, 0))
+        if (!metric_known(m, 0))
+            continue;
+        if (strcmp(m->name, "tain_realtime_queue_depth") == 0)
             s->queue = metric_get(m, 0);
+        else if (strcmp(m->name, "tain_realtime_listener_connected") == 0)
+            connected = metric_get(m, 0);
+        else if (strcmp(m->name, "tain_realtime_last_event_age_seconds") == 0)
+            age = metric_get(m, 0); /* milliseconds, as the metrics keep them */
     }
+    if (connected > 0 && age != METRIC_NONE) /* the archive is told now and then only */
+        s->updater.last_sse_event_at = s->now - age;
 }

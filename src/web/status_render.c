@@ -40,13 +40,41 @@ static void instant_card(struct strbuf *b, const char *id, const char *name, int
     card_end(b, remark);
 }
 
+/* Ids that wait for a recheck hold the frontier up, and nothing else does: the lag counts from
+ * where it would be without them. */
+static void frontier_card(struct strbuf *b, const struct archive_state *a) {
+    card(b, "frontier", "Frontier", false);
+    page_number(b, a->frontier_id);
+    if (a->frontier_excluding_waiting > a->frontier_id) {
+        strbuf_adds(b, "</dd><dd class=\"note\">proved up to here; but for ids that are looked at "
+                       "again, up to ");
+        page_number(b, a->frontier_excluding_waiting);
+        strbuf_adds(b, "</dd></div>\n");
+    } else {
+        card_end(b, "every id up to here is stored or confirmed missing");
+    }
+}
+
+/* A mirror that has the newest ids and fills history behind them is not late. */
+static bool has_newest(const struct status *s) {
+    return s->n_ranges && s->state.maxitem - s->ranges[s->n_ranges - 1].hi <= LAG_LARGE;
+}
+
 static void mirror_cards(struct strbuf *b, const struct status *s) {
     const struct archive_state *a = &s->state;
     int64_t lag = a->maxitem - a->frontier_excluding_waiting;
-    number_card(b, "frontier", "Frontier", a->frontier_id, false,
-                "every id up to here is stored or confirmed missing");
-    number_card(b, "maxitem", "Newest upstream", a->maxitem, false, "the largest id there is");
-    number_card(b, "lag", "Lag", lag > 0 ? lag : 0, lag > LAG_LARGE, "ids that are not proved yet");
+    bool large = lag > LAG_LARGE;
+    frontier_card(b, a);
+    if (a->maxitem_at) {
+        number_card(b, "maxitem", "Newest upstream", a->maxitem, false, "the largest id there is");
+    } else {
+        card(b, "maxitem", "Newest upstream", false);
+        strbuf_adds(b, "unknown");
+        card_end(b, "nobody has looked yet");
+    }
+    number_card(b, "lag", "Lag", lag > 0 ? lag : 0, large && !has_newest(s),
+                large && has_newest(s) ? "ids of history, which is being filled"
+                                       : "ids from the frontier to the newest");
     number_card(b, "dead", "Dead letters", s->counts.dead_letters, s->counts.dead_letters > 0,
                 s->counts.dead_letters ? "tain dead-letter list says why" : "nothing was given up");
 }
@@ -54,11 +82,13 @@ static void mirror_cards(struct strbuf *b, const struct status *s) {
 static void live_cards(struct strbuf *b, const struct status *s) {
     const struct updater_row *u = &s->updater;
     bool active = u->holder[0] && u->lease_left_ms > 0;
+    bool late = u->last_sse_event_at && s->now - u->last_sse_event_at > EVENT_LATE_MS;
     card(b, "updater", "Updater", !active);
     strbuf_adds(b, active ? "active" : "not running");
-    card_end(b, active ? "following the event stream" : "start one: tain updater, or tain up");
-    instant_card(b, "event", "Last event", u->last_sse_event_at, s->now,
-                 active && u->last_sse_event_at && s->now - u->last_sse_event_at > EVENT_LATE_MS,
+    card_end(b, !active ? "start one: tain updater, or tain up"
+                : late  ? "the event stream is silent"
+                        : "following the event stream");
+    instant_card(b, "event", "Last event", u->last_sse_event_at, s->now, active && late,
                  "of the live stream");
     instant_card(b, "rescan", "Last rescan", u->last_rescan_at, s->now, false,
                  "of what may have changed");
@@ -90,12 +120,16 @@ static void feed_cards(struct strbuf *b, const struct status *s) {
 }
 
 static void segment_cards(struct strbuf *b, const struct status *s) {
+    int said = 0;
     strbuf_adds(b, "<p class=\"note\" id=\"s-segments\">Segments: ");
     for (int i = 0; i < SEG_N; i++) {
+        if (!s->counts.segments[i])
+            continue;
+        strbuf_adds(b, said++ ? ", " : "");
         page_number(b, s->counts.segments[i]);
-        strbuf_addf(b, " %s%s", segment_fsm.states[i], i + 1 < SEG_N ? ", " : ".");
+        strbuf_addf(b, " %s", segment_fsm.states[i]);
     }
-    strbuf_adds(b, "</p>\n");
+    strbuf_adds(b, said ? ".</p>\n" : "none.</p>\n");
 }
 
 /* Coverage: which ids have an outcome, from the floor to the newest. */
@@ -106,13 +140,15 @@ static void coverage(struct strbuf *b, const struct status *s) {
     double scale = BAR_WIDTH / (double)(hi - lo + 1);
     int64_t covered = ranges_count(s->ranges, s->n_ranges);
     double share = 100.0 * (double)covered / (double)(hi - lo + 1);
-    strbuf_addf(b,
-                "<figure class=\"coverage\"><figcaption>Coverage <span>%.1f %% of the ids from "
-                "%" PRId64 " to %" PRId64 " have been looked at</span></figcaption>"
-                "<svg viewBox=\"0 0 1000 18\" preserveAspectRatio=\"none\" role=\"img\" "
-                "aria-label=\"Coverage of the ids\"><rect class=\"rail\" width=\"1000\" "
-                "height=\"18\"/>",
-                share > 100 ? 100 : share, lo, hi);
+    strbuf_addf(b, "<figure class=\"coverage\"><figcaption>Coverage <span>%.1f %% of the ids from ",
+                share > 100 ? 100 : share);
+    page_number(b, lo);
+    strbuf_adds(b, " to ");
+    page_number(b, hi);
+    strbuf_adds(b, " have been looked at</span></figcaption>"
+                   "<svg viewBox=\"0 0 1000 18\" preserveAspectRatio=\"none\" role=\"img\" "
+                   "aria-label=\"Coverage of the ids\"><rect class=\"rail\" width=\"1000\" "
+                   "height=\"18\"/>");
     for (size_t i = 0; i < s->n_ranges; i++) {
         double x = (double)(s->ranges[i].lo - lo) * scale;
         double w = (double)(s->ranges[i].hi - s->ranges[i].lo + 1) * scale;
@@ -162,13 +198,21 @@ static void changes(struct strbuf *b, const struct status *s) {
     for (int i = STATUS_MINUTES - 5; i < STATUS_MINUTES; i++)
         last += s->changes[i];
     chart_begin(b, "changes", "Changes per minute");
-    strbuf_addf(b, "%.1f in the last five, at most ", (double)last / 5);
-    page_number(b, most);
+    if (most) {
+        strbuf_addf(b, "%.1f in the last five, at most ", (double)last / 5);
+        page_number(b, most);
+    } else {
+        strbuf_adds(b, "none in the last hour");
+    }
     chart_svg(b, "Changes of items per minute over the last hour");
     for (size_t i = 0; i < STATUS_MINUTES; i++) {
         char title[64];
-        snprintf(title, sizeof title, "%zu minutes ago: %" PRId64, STATUS_MINUTES - 1 - i,
-                 s->changes[i]);
+        size_t ago = STATUS_MINUTES - 1 - i;
+        if (ago)
+            snprintf(title, sizeof title, "%zu minute%s ago: %" PRId64, ago, ago == 1 ? "" : "s",
+                     s->changes[i]);
+        else
+            snprintf(title, sizeof title, "this minute: %" PRId64, s->changes[i]);
         column(b, i, STATUS_MINUTES, s->changes[i], most, title);
     }
     chart_end(b, "an hour ago", "now");
@@ -193,7 +237,7 @@ static void quantile(struct strbuf *b, const struct ages *a, const char *name, d
         snprintf(words, sizeof words, "over a year");
     else
         span_words(words, sizeof words, seconds);
-    strbuf_addf(b, " %s %s,", name, words);
+    strbuf_addf(b, "%s %s, ", name, words);
 }
 
 static void update_ages(struct strbuf *b, const struct status *s) {
@@ -203,12 +247,13 @@ static void update_ages(struct strbuf *b, const struct status *s) {
     if (n) {
         quantile(b, &s->ages, "half younger than", 0.5);
         quantile(b, &s->ages, "95 of 100 younger than", 0.95);
-        strbuf_addc(b, ' ');
+        page_count(b, n, "update");
+    } else {
+        strbuf_adds(b, "no updates yet");
     }
-    page_count(b, n, "update");
     if (days)
-        strbuf_addf(b, "; a rescan window of %d days catches %d of 100", days,
-                    (int)(100 * ages_share(&s->ages, days)));
+        strbuf_addf(b, "; a rescan window of %d day%s catches %d of 100", days,
+                    days == 1 ? "" : "s", (int)(100 * ages_share(&s->ages, days)));
     chart_svg(b, "How old items are when an update of them arrives");
     for (size_t i = 0; i <= AGES_BOUNDS; i++) {
         char below[32], title[96];

@@ -25,7 +25,7 @@ static void add_root(struct strbuf *out, const struct read_item *it) {
     json_num(out, ",\"descendants\":", i->descendants);
     json_num(out, ",\"parent\":", i->parent);
     json_num(out, ",\"story\":", it->story_id);
-    json_num(out, ",\"fetched_at\":", it->last_fetched_at / 1000);
+    json_num(out, ",\"fetched_at\":", fetched_seconds(it->last_fetched_at));
     add_state(out, it);
 }
 
@@ -56,7 +56,7 @@ static void add_comment(struct strbuf *out, const struct thread_node *n, const s
         json_str(out, ",\"by\":", i->by);
         json_num(out, ",\"time\":", i->time);
         json_str(out, ",\"text\":", i->text);
-        json_num(out, ",\"fetched_at\":", n->it.last_fetched_at / 1000);
+        json_num(out, ",\"fetched_at\":", fetched_seconds(n->it.last_fetched_at));
     }
     add_state(out, &n->it);
     strbuf_addc(out, '}');
@@ -97,7 +97,7 @@ void thread_api_discussions(struct strbuf *out, struct str url, struct str key,
         json_num(out, ",\"score\":", it->item.score);
         json_num(out, ",\"descendants\":", it->item.descendants);
         json_num(out, ",\"time\":", it->item.time);
-        json_num(out, ",\"fetched_at\":", it->last_fetched_at / 1000);
+        json_num(out, ",\"fetched_at\":", fetched_seconds(it->last_fetched_at));
         add_state(out, it);
         strbuf_addc(out, '}');
     }

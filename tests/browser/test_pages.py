@@ -15,11 +15,11 @@ import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / 'support'))
-from site_under_test import BUILD, CODE, GENERATED, LONG, LONG_N, Site  # noqa: E402
+from site_under_test import BUILD, CODE, GENERATED, LONG, LONG_N, WIDE, Site  # noqa: E402
 from npm import npm_folder  # noqa: E402
 
 PLAYWRIGHT = {'playwright-core': '1.65.0'}
-SECONDS = 900  # for all cases together
+SECONDS = 1500  # for all cases together
 
 
 def chromium():
@@ -69,6 +69,9 @@ def facts_of(site):
         'code': CODE, 'long': LONG, 'long_n': LONG_N,
         'hostile': [f"/item?id={item['id']}" for item in site.hostile
                     if item['type'] in ('story', 'poll')] + ['/newest', '/'],
+        'wide': [f'/item?id={WIDE}', f'/item?id={WIDE + 9}', '/newest', f'/user?id={"N" * 60}',
+                 f'/search?q={"W" * 300}', f'/search?author={"N" * 60}',
+                 f'/discussions?url=https://{"d" * 60}.example/{"W" * 300}', f'/{"W" * 500}'],
         'pages': {'front': '/', 'newest': '/newest', 'thread': f'/item?id={story}',
                   'comment': f'/item?id={order[0]}', 'user': f'/user?id={named}',
                   'search': f'/search?q={word}', 'status': '/status'},
@@ -122,8 +125,14 @@ class InTheBrowser(unittest.TestCase):
     def test_light_and_dark(self):
         self.case('dark')
 
+    def test_everything_can_be_read(self):
+        self.case('contrast')
+
     def test_phone(self):
         self.case('phone')
+
+    def test_words_that_never_end(self):
+        self.case('wide')
 
     def test_without_script(self):
         self.case('without_script')

@@ -315,6 +315,47 @@ static void pages_reach_everything(void **state) {
     assert_int_equal(seen, 900);
 }
 
+/* Both databases walk and count in windows of ids, which here are much wider than a match is rare:
+ * what is asked for must not be missed or come twice, whatever the widths. */
+static void windows_leave_nothing_out(void **state) {
+    struct fix *f = *state;
+    enum { ITEMS = 1300, STEP = 7001, OFTEN = 1000 }; /* up to nine million */
+    struct batch *b = wide_batch(f);
+    for (int64_t i = 1; i <= ITEMS; i++) {
+        char json[120];
+        snprintf(json, sizeof json, "{'id':%lld,'type':'comment','text':'%s','parent':1}",
+                 (long long)i * STEP, i % 13 ? "often" : "often rare");
+        put_item(b, T0, json);
+    }
+    apply_ok(f->s, b);
+    struct err e;
+    int64_t done;
+    do
+        assert_ok(store_index_step(f->s, 500, &done, &e));
+    while (done);
+    struct search_query query = by_date("rare");
+    for (int order = SEARCH_BY_RELEVANCE; order <= SEARCH_BY_DATE; order++) {
+        query.order = (enum search_order)order;
+        query.text = STR("rare");
+        query.limit = 200;
+        assert_ok(store_search(f->s, &f->arena, &query, &answer, &e));
+        assert_true(answer.n == 100 && answer.total == 100 && answer.exact);
+        for (int64_t i = 0; i < 100; i++)
+            assert_int_equal(answer.hits[i].it.item.id, (100 - i) * 13 * STEP);
+        query.text = STR("often");
+        query.limit = 20;
+        assert_ok(store_search(f->s, &f->arena, &query, &answer, &e));
+        assert_true(answer.n == 20 && answer.total >= OFTEN && answer.total <= ITEMS);
+        assert_true(!answer.exact || answer.total == ITEMS);
+        for (int64_t i = 0; i < 20; i++)
+            assert_int_equal(answer.hits[i].it.item.id, (ITEMS - i) * STEP);
+    }
+    query.offset = ITEMS - 5; /* the last page is found too */
+    assert_ok(store_search(f->s, &f->arena, &query, &answer, &e));
+    assert_true(answer.n == 5 && answer.hits[4].it.item.id == STEP);
+    assert_true(answer.exact && answer.total == ITEMS);
+}
+
 static void nonsense_is_refused(void **state) {
     struct fix *f = *state;
     struct err e;
@@ -344,6 +385,7 @@ int search_tests(void) {
         CASE(fields),
         CASE(hits_know_their_story),
         CASE(pages_reach_everything),
+        CASE(windows_leave_nothing_out),
         CASE(nonsense_is_refused),
     };
     return cmocka_run_group_tests_name("search", tests, NULL, NULL);

@@ -15,8 +15,9 @@ from lib import E2E, EXIT_DONE, YOUNG_SPAN, OnPostgres, wait_until  # noqa: E402
 PROCESSES = 8
 KILLS = int(os.environ.get('CRASH_ROUNDS', 10))
 LONGEST_WAIT = 0.5  # seconds between two kills
-DELAY_MS, CONCURRENCY = 40, 4  # the pace of the upstream, so that the work outlasts the kills
-LAST = 2000 + int(KILLS * LONGEST_WAIT * PROCESSES * CONCURRENCY * 1000 / DELAY_MS)
+# The pace of the upstream until the last kill, so that the work outlasts them all.
+DELAY_MS, CONCURRENCY = 200, 4
+LAST = 2000 + int(KILLS * 2 * PROCESSES * CONCURRENCY * 1000 / DELAY_MS)  # 2 s for each
 TROUBLE = ('share=0.02:status=500:times=1', 'share=0.01:garbage:times=2',
            'share=0.01:reset:times=1')
 
@@ -52,7 +53,7 @@ class Eight(OnPostgres, E2E):
         self.assertGreater(len(held), 0, 'no life was long enough to store something')
         demo.faults(*TROUBLE)
         for run in runs:
-            result = run.wait(120)
+            result = run.wait(600)
             self.assertEqual(result.code, EXIT_DONE, result)
         self.assert_complete(archive, demo, 1, LAST)
 

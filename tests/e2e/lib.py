@@ -2,7 +2,8 @@
 kinds, the truth to compare them with, and the invariants that hold at every instant.
 
 Every process is started by a test and ended by its id; nothing waits for a fixed time: wait_until()
-polls a condition up to a deadline.
+polls a condition up to a deadline. A deadline is for what never comes, on however slow a machine:
+none is shorter than LEAST, and no test measures how long something took.
 """
 
 import atexit
@@ -32,6 +33,8 @@ from postgres import Postgres, find_bin, free_port  # noqa: E402
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_UNRESOLVED = 0, 1, 2, 3
 PATIENCE = float(os.environ.get('TEST_PATIENCE', 1))  # deadlines are so many times longer
+LEAST = 120  # seconds that the shortest of them is
+ANSWER = LEAST * PATIENCE  # seconds for an answer to a single request
 YOUNG_SPAN = 20000  # a null within this distance of maxitem is not believed at once
 
 # A run in tests: no pace of its own, short waits, a report to read.
@@ -39,12 +42,20 @@ QUICK = ['--rps', '0', '--retry-initial-ms', '20', '--retry-max-ms', '200', '--r
          '20', '--progress', 'none', '--json']
 
 
+# What is asked here is on this machine, wherever a proxy of the environment leads.
+os.environ['no_proxy'] = os.environ['NO_PROXY'] = ','.join(filter(None, (
+    os.environ.get('no_proxy') or os.environ.get('NO_PROXY'), '127.0.0.1', 'localhost')))
+
 _ends = []  # a function for each process that was started: it is gone afterwards
 
 
-def wait_until(condition, seconds=20, what='the condition', every=0.01):
+def patient(seconds):
+    return max(seconds, LEAST) * PATIENCE
+
+
+def wait_until(condition, seconds=LEAST, what='the condition', every=0.01):
     """Polls until the condition answers something true, and answers that."""
-    seconds *= PATIENCE
+    seconds = patient(seconds)
     deadline = time.monotonic() + seconds
     while True:
         answer = condition()
@@ -108,7 +119,8 @@ class Demo:
     def ask(self, method, path, body=None):
         for attempt in (1, 2):
             if not self.connection:
-                self.connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=20)
+                self.connection = http.client.HTTPConnection('127.0.0.1', self.port,
+                                                             timeout=ANSWER)
             try:
                 self.connection.request(method, path, body)
                 answer = self.connection.getresponse()
@@ -231,14 +243,14 @@ class Sqlite:
 
     def rows(self, sql):
         """Reads as a client beside the writer would."""
-        connection = sqlite3.connect(f'file:{self.path}?mode=rw', uri=True, timeout=10)
+        connection = sqlite3.connect(f'file:{self.path}?mode=rw', uri=True, timeout=ANSWER)
         try:
             return connection.execute(sql).fetchall()
         finally:
             connection.close()
 
     def execute(self, sql):
-        connection = sqlite3.connect(self.path, timeout=10)
+        connection = sqlite3.connect(self.path, timeout=ANSWER)
         try:
             with connection:
                 connection.execute(sql)
@@ -403,8 +415,8 @@ class Run:
     def so_far(self):
         return self._read(self.err)
 
-    def wait(self, seconds=60):
-        seconds *= PATIENCE
+    def wait(self, seconds=LEAST):
+        seconds = patient(seconds)
         try:
             code = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -445,14 +457,14 @@ class E2E(unittest.TestCase):
         self.addCleanup(run.close)
         return run
 
-    def run_tain(self, *arguments, env=None, seconds=60):
+    def run_tain(self, *arguments, env=None, seconds=LEAST):
         return self.start(*arguments, env=env).wait(seconds)
 
     def start_catchup(self, archive, demo, *arguments, env=None):
         return self.start('catchup', '--db', archive.uri, '--upstream', demo.url, *QUICK,
                           *arguments, env=env)
 
-    def catchup(self, archive, demo, *arguments, code=EXIT_DONE, env=None, seconds=60):
+    def catchup(self, archive, demo, *arguments, code=EXIT_DONE, env=None, seconds=LEAST):
         result = self.start_catchup(archive, demo, *arguments, env=env).wait(seconds)
         self.assertEqual(result.code, code, result)
         return result

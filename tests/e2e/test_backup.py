@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 
 from lib import E2E, EXIT_DONE, ROOT, OnPostgres, OnSqlite, PostgresArchive, Sqlite, environment
-from lib import wait_until
+from lib import ANSWER, wait_until
 
 START, MAXITEM = 29001, 30000
 
@@ -20,15 +20,14 @@ class Backups:
 
     def start_updater(self, archive, demo):
         return self.start('updater', '--db', archive.uri, '--upstream', demo.url, '--rps', 0,
-                          '--start-id', START, '--persist-interval', '1s', '--updater-lease', '2s',
-                          '--metrics-bind', 'none')
+                          '--start-id', START, '--persist-interval', '1s', '--metrics-bind', 'none')
 
     def wait_fresh(self, archive, demo, run):
         def fresh():
             self.assertTrue(run.running(), run.so_far())
             status = self.status(archive)
             return status['frontier_excluding_waiting'] >= demo.maxitem - 5
-        wait_until(fresh, 40, 'an archive that is fresh', every=0.2)
+        wait_until(fresh, what='an archive that is fresh', every=0.2)
 
     def stop(self, run):
         run.signal(signal.SIGTERM)
@@ -72,7 +71,7 @@ class Backups:
 class SqliteVacuum(Backups, OnSqlite, E2E):
     def backup(self, archive):
         path = self.folder / 'copy.db'
-        connection = sqlite3.connect(archive.path, timeout=30)
+        connection = sqlite3.connect(archive.path, timeout=ANSWER)
         connection.execute('VACUUM INTO ?', (str(path),))
         connection.close()
         return path

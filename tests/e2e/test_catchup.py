@@ -4,7 +4,7 @@ does to it. Windows that lie more than 20,000 ids below maxitem believe a null a
 import unittest
 import urllib.request
 
-from lib import E2E, EXIT_UNRESOLVED, OnPostgres, OnSqlite, free_port, wait_until
+from lib import ANSWER, E2E, EXIT_UNRESOLVED, OnPostgres, OnSqlite, free_port, wait_until
 
 LAST = 6000
 
@@ -315,12 +315,13 @@ class Reports:
 class Displays:
     def test_metrics_while_running(self):
         demo, archive, port = self.demo('items:delay=20'), self.archive(), free_port()
-        run = self.start_catchup(archive, demo, '--end-id', 3000, '--metrics-bind',
-                                 f'127.0.0.1:{port}', '--rps', 1500)
+        run = self.start_catchup(archive, demo, '--end-id', 2000, '--metrics-bind',
+                                 f'127.0.0.1:{port}', '--rps', 200)
 
         def progress():
             try:
-                with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=5) as page:
+                with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics',
+                                            timeout=ANSWER) as page:
                     text = page.read().decode()
             except OSError:
                 return None
@@ -329,7 +330,7 @@ class Displays:
             stored = float(values.get('tain_catchup_items_total{outcome="inserted"}', 0))
             return values if stored > 0 else None
 
-        values = wait_until(progress, 20, 'a page with stored items')
+        values = wait_until(progress, what='a page with stored items')
         self.assertTrue(run.running())
         self.assertEqual(float(values['tain_upstream_maxitem']), 40000)
         for name in ('tain_catchup_frontier_id', 'tain_catchup_progress_percent',
@@ -338,7 +339,7 @@ class Displays:
             self.assertTrue(any(key.startswith(name) for key in values), name)
         self.assertFalse([key for key in values if '_total_total' in key])
         self.assertEqual(run.wait().code, 0)
-        self.assert_complete(archive, demo, 1, 3000)
+        self.assert_complete(archive, demo, 1, 2000)
 
     def test_text_summary_and_progress_lines(self):
         demo, archive = self.demo(), self.archive()

@@ -13,9 +13,9 @@ from lib import E2E, EXIT_DONE, YOUNG_SPAN, OnPostgres, OnSqlite, wait_until
 
 KILLS = int(os.environ.get('CRASH_ROUNDS', 50))
 LONGEST_LIFE = 0.3  # seconds
-DELAY_MS, CONCURRENCY = 25, 32  # the pace of the upstream
-# More than all those lives together can fetch.
-LAST = int(KILLS * LONGEST_LIFE * CONCURRENCY * 1000 / DELAY_MS)
+DELAY_MS, CONCURRENCY = 75, 32  # the pace of the upstream
+# More than all those lives together can fetch, even if each were thrice as long.
+LAST = int(KILLS * LONGEST_LIFE * CONCURRENCY * 1000 / DELAY_MS * 3)
 # Some ids have an exception for a while, some for ever (the corpus has nulls of its own).
 TROUBLE = ('share=0.02:status=500:times=1', 'share=0.01:garbage:times=2',
            'share=0.01:reset:times=1')
@@ -41,7 +41,7 @@ class Instants:
             self.assertGreater(len(held), 0, 'no life was long enough to store something')
             self.assertLess(len(held), LAST, 'the kills came too late')
             demo.faults(*TROUBLE)
-            self.catchup(archive, demo, '--end-id', LAST, seconds=120)
+            self.catchup(archive, demo, '--end-id', LAST, seconds=600)
             self.assert_complete(archive, demo, 1, LAST)
 
     def begin(self, archive, demo):

@@ -15,7 +15,7 @@ import urllib.parse
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
 import hostile  # noqa: E402
 from lib import PostgresArchive, shared_postgres  # noqa: E402
-from site_under_test import LONG, LONG_N, Site, internal  # noqa: E402
+from site_under_test import CODE, LONG, LONG_N, Site, internal  # noqa: E402
 
 VOID = {'meta', 'link', 'input', 'br', 'hr', 'img', 'wbr'}
 TAGS = set('''
@@ -173,6 +173,20 @@ class Pages:
             self.assertEqual(status, code, path)
             self.assertTrue(headers['Content-Type'].startswith('text/html'), path)
             self.assertFalse(Page(body.decode('utf-8')).wrong, path)
+
+    def test_what_is_not_here_may_be_elsewhere(self):
+        for path, original in (('/item?id=999999', 'item?id=999999'),
+                               ('/item/revisions?id=999999', 'item?id=999999'),
+                               ('/user?id=no"body', 'user?id=no%22body')):
+            page = Page(self.fetch(path)[2].decode('utf-8'))
+            self.assertIn('https://news.ycombinator.com/' + original, page.links, path)
+            self.assertIn('Not in this archive', page.text)
+
+    def test_links_to_hacker_news_stay_here(self):
+        links = self.page(f'/item?id={CODE}').links
+        self.assertIn(f'/item?id={LONG}#{LONG + 1}', links)
+        self.assertIn('/user?id=someone', links)
+        self.assertNotIn('https://news.ycombinator.com/user?id=someone', links)
 
     def test_a_long_thread_is_complete(self):
         page = self.page(f'/item?id={LONG}')

@@ -11,7 +11,7 @@ import time
 import unittest
 import urllib.request
 
-from lib import BUILD, E2E, PATIENCE, ROOT, environment
+from lib import ANSWER, BUILD, E2E, ROOT, environment
 
 SCRIPT = str(ROOT / 'tools' / 'demo.sh')
 
@@ -23,7 +23,7 @@ class DemoScript(E2E):
     def test_without_a_terminal_it_ends_by_itself(self):
         db = self.folder / 'kept.db'
         done = subprocess.run([SCRIPT, '5000'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              stdin=subprocess.DEVNULL, text=True, timeout=90 * PATIENCE,
+                              stdin=subprocess.DEVNULL, text=True, timeout=5 * ANSWER,
                               env=self.environment(DEMO_DB=str(db)))
         self.assertEqual(done.returncode, 0, done.stdout)
         for words in ('tain is up at http://127.0.0.1:', 'the page answers', 'search finds',
@@ -49,17 +49,17 @@ class DemoScript(E2E):
         self.addCleanup(run.wait)
         self.addCleanup(run.kill)
         seen = self.read_until(screen, r'tain is up at (http://127\.0\.0\.1:\d+/)\r')
-        with urllib.request.urlopen(seen.group(1), timeout=20) as page:
+        with urllib.request.urlopen(seen.group(1), timeout=ANSWER) as page:
             self.assertEqual(page.status, 200)
         self.read_until(screen, r'of 2 days are here|up to date')
         os.killpg(run.pid, 2)  # as the terminal would
-        self.assertEqual(run.wait(30 * PATIENCE), 130)
+        self.assertEqual(run.wait(ANSWER), 130)
         with self.assertRaises(OSError):
-            urllib.request.urlopen(seen.group(1), timeout=20)
+            urllib.request.urlopen(seen.group(1), timeout=ANSWER)
         self.assertEqual(sorted(p.name for p in self.folder.glob('tmp*')), [])
 
     def read_until(self, screen, pattern):
-        text, deadline = '', time.monotonic() + 40 * PATIENCE
+        text, deadline = '', time.monotonic() + ANSWER
         while time.monotonic() < deadline:
             if select.select([screen], [], [], 0.1)[0]:
                 text += os.read(screen, 65536).decode('utf-8', 'replace')

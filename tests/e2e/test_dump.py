@@ -10,8 +10,8 @@ import signal
 import subprocess
 import unittest
 
-from lib import (E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, ROOT, TAIN, OnPostgres,
-                 OnSqlite, environment, normalised, wait_until)
+from lib import (ANSWER, E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, ROOT, TAIN,
+                 OnPostgres, OnSqlite, environment, normalised, wait_until)
 
 LAST = 12000  # three batches of an import, six pages of an export
 SHARED = pathlib.Path(os.environ.get('TAIN_SHARED_DATA', ROOT.parent / 'shared' / 'data'))
@@ -131,7 +131,7 @@ class In:
                 wait_until(lambda: archive.snapshot() and archive.rows(
                     'SELECT lines FROM imports WHERE lines >= 5000'), what='some lines stored')
                 run.signal(number)
-                result = run.wait(10)
+                result = run.wait()
         return result if number else run.wait()
 
     def test_signals_and_a_pipe(self):
@@ -246,7 +246,7 @@ class Out:
             with process.stderr:
                 self.assertTrue(os.read(read_end, 10))
                 process.send_signal(signal.SIGTERM)
-                self.assertEqual(process.wait(5), 143, process.stderr.read())
+                self.assertEqual(process.wait(ANSWER), 143, process.stderr.read())
         finally:
             os.close(read_end)
             os.close(write_end)

@@ -6,7 +6,7 @@ import os
 import subprocess
 import unittest
 
-from lib import (E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, TAIN, OnPostgres,
+from lib import (ANSWER, E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, TAIN, OnPostgres,
                  OnSqlite, environment, wait_until)
 
 BOM = b'\xef\xbb\xbf'
@@ -120,10 +120,10 @@ class Twice(Trouble):
                     other.write(text)
                 except BrokenPipeError:
                     pass  # it has seen enough
-                result = second.wait(20)
+                result = second.wait()
         self.assertEqual(result.code, EXIT_FAILED, result)
         self.assertIn('imports this dump into this archive', result.err)
-        done = first.wait(60)
+        done = first.wait()
         self.assertEqual(done.code, EXIT_DONE, done)
 
     def test_the_dead_have_no_say(self):
@@ -154,8 +154,9 @@ class Streams(OnSqlite, Trouble):
 
     def without(self, redirection, *arguments):
         words = ' '.join(f"'{a}'" for a in (TAIN, *arguments))
-        done = subprocess.run(['sh', '-c', f'{words} {redirection}'], cwd=self.folder, timeout=20,
-                              stdin=subprocess.DEVNULL, env=environment(), text=True,
+        done = subprocess.run(['sh', '-c', f'{words} {redirection}'], cwd=self.folder,
+                              timeout=ANSWER, stdin=subprocess.DEVNULL, env=environment(),
+                              text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         return done.returncode, done.stderr
 

@@ -16,7 +16,7 @@ class Edges:
         return demo, archive
 
     def test_a_window_within_a_pending_segment(self):
-        demo, archive = self.demo('items:delay=20'), self.archive()
+        demo, archive = self.demo('items:delay=100'), self.archive()
         run = self.start_catchup(archive, demo, '--end-id', 1000, '--concurrency', 8)
         wait_until(lambda: demo.stats()['requests']['item'] > 100, what='some requests')
         run.signal(signal.SIGKILL)

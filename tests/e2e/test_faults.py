@@ -194,9 +194,9 @@ class SqliteDeadLetters(DeadLetters, OnSqlite, E2E):
         goes on to the next; resets are counted by what the run says, not by what was seen."""
         demo = self.demo('id=10:reset', 'id=20:drip', 'id=30:redirect=endless')
         archive = self.archive()
-        report = self.catchup(archive, demo, '--end-id', 100, '--timeout', '300ms',
+        report = self.catchup(archive, demo, '--end-id', 100, '--timeout', '1s',
                               code=EXIT_UNRESOLVED).report
-        self.assertIn(report['fetched'] - (100 + 3 * 7), range(4))  # and a probe before giving up
+        self.assertGreaterEqual(report['fetched'], 100 + 3 * 7)  # and probes before giving up
         self.assertEqual(sorted((x['id'], x['state'], x['attempts'], x['class'])
                                 for x in self.look(archive).exceptions),
                          [(10, 'dead_letter', 8, 'reset'), (20, 'dead_letter', 8, 'timeout'),
@@ -215,8 +215,8 @@ class SqliteDeadLetters(DeadLetters, OnSqlite, E2E):
         run = self.start_catchup(archive, demo, '--end-id', 60, '--retry-initial-ms', 800,
                                  '--retry-max-ms', 800)
         wait_until(lambda: demo.stats()['max_per_id'] >= 3 and
-                   [x for x in self.look(archive).exceptions if x['attempts'] >= 3], 20,
-                   'a third attempt on record')
+                   [x for x in self.look(archive).exceptions if x['attempts'] >= 3],
+                   what='a third attempt on record')
         run.kill()
         before = demo.stats()['max_per_id']
         self.catchup(archive, demo, '--end-id', 60, '--wait', '3s', code=EXIT_UNRESOLVED)
@@ -247,7 +247,7 @@ class Outages(OnSqlite, E2E):
     """The upstream is gone for far longer than eight attempts take."""
 
     def survives(self, archive, demo, run, hi):
-        result = run.wait(60)
+        result = run.wait()
         self.assertEqual(result.code, EXIT_DONE, result)
         self.assertEqual(archive.rows('SELECT COUNT(*) FROM ingest_dlq_items'), [(0,)])
         self.assert_complete(archive, demo, 1, hi)
@@ -256,7 +256,7 @@ class Outages(OnSqlite, E2E):
     def begin(self, archive, demo, hi, *arguments):
         """A run in the middle of its work; eight attempts take it a third of a second."""
         run = self.start_catchup(archive, demo, '--end-id', hi, '--retry-max-ms', 50,
-                                 '--metrics-bind', '127.0.0.1:0', *arguments)
+                                 '--metrics-bind', '127.0.0.1:0', '--rps', 300, *arguments)
         wait_until(lambda: demo.stats()['requests']['item'] > hi / 4, what='a quarter of the work')
         self.assertTrue(run.running())
         return run
@@ -273,14 +273,14 @@ class Outages(OnSqlite, E2E):
         wait_until(lambda: failed() > before, what='a probe that fails')
 
     def test_503_storm(self):
-        demo, archive = self.demo('all:status=503:after=1000:for=3s'), self.archive()
+        demo, archive = self.demo('all:status=503:after=1000:for=6s'), self.archive()
         run = self.start_catchup(archive, demo, '--end-id', 4000)
         wait_until(lambda: 'upstream is ill' in run.so_far(), what='the diagnosis')
         attempts = [x['attempts'] for x in self.look(archive).exceptions]
         self.assertLess(max(attempts, default=0), 8)
         result = self.survives(archive, demo, run, 4000)
         self.assertIn('well again', result.err)
-        self.assertGreater(result.report['duration_ms'], 2900)
+        self.assertGreater(result.report['duration_ms'], 5900)
         self.assertLess(demo.stats()['faults']['status'], 1500, 'it should have paused')
 
     def test_401_storm(self):
@@ -291,19 +291,19 @@ class Outages(OnSqlite, E2E):
 
     def test_upstream_is_killed(self):
         demo, archive = self.demo('items:delay=10'), self.archive()
-        run = self.begin(archive, demo, 6000)
+        run = self.begin(archive, demo, 3000)
         demo.stop()
         self.await_illness(run)
         demo.start()
-        self.survives(archive, demo, run, 6000)
+        self.survives(archive, demo, run, 3000)
 
     def test_upstream_hangs(self):
         demo, archive = self.demo('items:delay=10'), self.archive()
-        run = self.begin(archive, demo, 6000, '--timeout', '500ms')
+        run = self.begin(archive, demo, 3000, '--timeout', '2s')
         demo.signal(signal.SIGSTOP)
         self.await_illness(run)
         demo.signal(signal.SIGCONT)
-        self.survives(archive, demo, run, 6000)
+        self.survives(archive, demo, run, 3000)
 
     def test_giving_up(self):
         demo, archive = self.demo('all:status=503:after=600'), self.archive()
@@ -344,14 +344,14 @@ class Beginnings(OnSqlite, E2E):
 
 class Stragglers(OnSqlite, E2E):
     def test_the_cursor_moves_on(self):
-        demo, archive = self.demo('id=7:delay=7500'), self.archive()
+        demo, archive = self.demo('id=7:delay=12000'), self.archive()
         run = self.start_catchup(archive, demo, '--end-id', 900, '--segment-width', 300)
 
         def passed():
             look = self.look(archive)
             return [x for x in look.exceptions if x['id'] == 7] and look
 
-        look = wait_until(lambda: archive.snapshot() and passed(), 15, 'a row for the straggler')
+        look = wait_until(lambda: archive.snapshot() and passed(), what='a row for the straggler')
         straggler, = (x for x in look.exceptions if x['id'] == 7)
         self.assertEqual((straggler['state'], straggler['class']), ('pending', 'straggler'))
         self.assertEqual([s['cursor'] for s in look.mirror if s['start_id'] == 1], [300])

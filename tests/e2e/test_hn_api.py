@@ -11,8 +11,8 @@ import threading
 import time
 import unittest
 
-from lib import (BUILD, EXIT_DONE, PATIENCE, ROOT, OnPostgres, OnSqlite, environment, normalised,
-                 wait_until)
+from lib import (ANSWER, BUILD, EXIT_DONE, PATIENCE, ROOT, OnPostgres, OnSqlite, environment,
+                 normalised, wait_until)
 from npm import npm_folder
 from serve import Server, Stream, allow_sockets, wait_all
 from updater import UpdaterTest
@@ -46,13 +46,13 @@ class Endpoints:
         self.assertEqual(server.ask('/v0/maxitem.json'), upstream.maxitem)
         for name in LISTS:
             path = f'/v0/{name}stories.json'
-            wait_until(lambda: server.ask(path) == upstream.ask('GET', path), 10, path)
+            wait_until(lambda: server.ask(path) == upstream.ask('GET', path), what=path)
             self.assertEqual(server.ask(path + '?orderBy="$key"&limitToFirst=7'),
                              upstream.ask('GET', path)[:7])
         upstream.mutate(17)
-        wait_until(lambda: server.ask('/v0/updates.json')['items'][:1] == [17], 10, 'the update')
+        wait_until(lambda: server.ask('/v0/updates.json')['items'][:1] == [17], what='the update')
         wait_until(lambda: normalised(server.ask('/v0/item/17.json')) ==
-                   normalised(upstream.item(17)), 10, 'the changed item')
+                   normalised(upstream.item(17)), what='the changed item')
 
     def assert_items(self, upstream, server):
         """Item by item; to the byte wherever the upstream writes no odd shape."""
@@ -99,7 +99,7 @@ class Endpoints:
         wrong = []
 
         def ask(part):
-            connection = http.client.HTTPConnection('127.0.0.1', server.port, timeout=30)
+            connection = http.client.HTTPConnection('127.0.0.1', server.port, timeout=ANSWER)
             for word in part:
                 connection.request('GET', f'/v0/item/{word}.json')
                 answer = connection.getresponse()
@@ -115,7 +115,7 @@ class Endpoints:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(ANSWER)
         self.assertFalse(wrong, wrong[:3])
 
     def test_pretty_redirects_and_mistakes(self):
@@ -172,7 +172,7 @@ class Streams:
         upstream, archive, _ = self.followed()
         server = Server(self, archive, '--stream-keep-alive', '1s')
         upstream.mutate(11)
-        wait_until(lambda: 11 in server.ask('/v0/updates.json')['items'], 10, 'the change')
+        wait_until(lambda: 11 in server.ask('/v0/updates.json')['items'], what='the change')
         updates = self.open_stream(server, '/v0/updates.json')
         maxitem = self.open_stream(server, '/v0/maxitem')
         (kind, first), = updates.wait(lambda events: events[:1])
@@ -188,8 +188,8 @@ class Streams:
                         what='two signs of life')
         server.run.signal(15)
         for stream in (updates, maxitem):
-            stream.wait(lambda events: stream.ended, 5, 'the end of the stream')
-        self.assertEqual(server.run.wait(10).code, EXIT_DONE)
+            stream.wait(lambda events: stream.ended, what='the end of the stream')
+        self.assertEqual(server.run.wait().code, EXIT_DONE)
 
     @staticmethod
     def named(events, what):
@@ -228,9 +228,9 @@ class Streams:
 
         def admitted():
             again.append(self.open_stream(server, '/v0/maxitem.json'))
-            wait_until(lambda: again[-1].pull() or again[-1].status, 10, 'an answer')
+            wait_until(lambda: again[-1].pull() or again[-1].status, what='an answer')
             return again[-1].status == 200
-        wait_until(admitted, 10, 'room for a stream', every=0.2)
+        wait_until(admitted, what='room for a stream', every=0.2)
 
 
 class Thousand:
@@ -257,7 +257,7 @@ class Thousand:
         self.assertEqual(normalised(server.ask('/v0/item/9.json')), normalised(upstream.item(9)))
         server.run.signal(15)
         wait_all(streams, lambda s: s.ended, 10, 'the end of every stream')
-        self.assertEqual(server.run.wait(10).code, EXIT_DONE)
+        self.assertEqual(server.run.wait().code, EXIT_DONE)
 
     def test_who_does_not_read_holds_nobody_up(self):
         """Far more news than a connection has room for, and nobody takes it from most of them."""
@@ -274,7 +274,7 @@ class Thousand:
                             "SELECT 2, 'insert', "
                             f"json_object('id', printf('%0120d-{n}', i)), 0 FROM t")
             last = f'{8000:0120d}-{n}'.encode()
-            wait_until(lambda: listens.pull() or last in listens.raw, 20, f'the news of round {n}')
+            wait_until(lambda: listens.pull() or last in listens.raw, what=f'the news of round {n}')
             listens.raw = b''  # or the test would be the one that needs memory
         self.assertEqual(server.ask('/v0/maxitem.json'), 100)
         more = server.memory() - before
@@ -304,17 +304,17 @@ class Clients:
         server = Server(self, archive)
         for name in LISTS:
             path = f'/v0/{name}stories.json'
-            wait_until(lambda: server.ask(path) == upstream.ask('GET', path), 10, path)
+            wait_until(lambda: server.ask(path) == upstream.ask('GET', path), what=path)
         upstream.post('mutate-user', name=self.someone(upstream))
         name = self.someone(upstream)
-        wait_until(lambda: server.ask(f'/v0/user/{name}.json'), 10, 'the profile')
+        wait_until(lambda: server.ask(f'/v0/user/{name}.json'), what='the profile')
         here = ROOT / 'tests' / 'npm'
         env = environment({'TAIN_HN_ORIGIN': server.origin, 'TAIN_NPM_FOLDER': str(folder),
                            'NODE_OPTIONS': f"--require {here / 'to_local.cjs'}",
                            'PATH': os.environ['PATH']})
         done = subprocess.run(['node', str(here / 'clients.cjs'), '5', '99999999', name, 'nobody'],
                               env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              timeout=120, cwd=self.folder)
+                              timeout=5 * ANSWER, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_clients(json.loads(done.stdout), server, name)
 

@@ -7,7 +7,7 @@ import signal
 import urllib.request
 
 from lib import E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, OnPostgres, OnSqlite
-from lib import QUICK, TAIN, free_port, wait_until, subprocess
+from lib import ANSWER, QUICK, TAIN, free_port, wait_until, subprocess
 
 PAIR = re.compile(r'([a-z_]+)=("(?:[^"\\]|\\.)*"|[^ "]*)(?: |$)')
 
@@ -192,7 +192,7 @@ class Secrets(OnPostgres, E2E):
         for _ in range(3):
             archive.execute('SELECT pg_terminate_backend(pid) FROM pg_stat_activity '
                             "WHERE application_name = 'tain' AND datname = current_database()")
-        metrics = urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=10).read()
+        metrics = urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=ANSWER).read()
         second = self.start('updater', '--upstream', demo.url, '--log-level', 'debug',
                             '--metrics-bind', '127.0.0.1:0', env=env)
         wait_until(lambda: 'standing by' in second.so_far(), what='the standby')

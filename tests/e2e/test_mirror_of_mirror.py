@@ -50,7 +50,7 @@ class MirrorOfMirror:
 
     def catchup(self, archive, source, *arguments, code=0, **options):
         """code None: ids that are only young may be left over."""
-        result = self.start_catchup(archive, source, *arguments, **options).wait(60)
+        result = self.start_catchup(archive, source, *arguments, **options).wait()
         self.assertIn(result.code, (0, EXIT_UNRESOLVED) if code is None else (code,), result)
         return result
 

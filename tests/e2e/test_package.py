@@ -26,6 +26,7 @@ INSTALLED = [
     f'{UNIT_FOLDER}/tain-catchup.service',
     f'{UNIT_FOLDER}/tain-catchup.timer',
     f'{UNIT_FOLDER}/tain-serve.service',
+    f'{UNIT_FOLDER}/tain-up.service',
     'usr/lib/sysusers.d/tain.conf',
     'usr/lib/tmpfiles.d/tain.conf',
     'usr/share/tain/prometheus/alerts.yml',
@@ -67,7 +68,8 @@ class Install(E2E):
         for path in found:
             self.assertTrue(path.startswith(('usr/', 'etc/tain/')), path)
             self.assertNotIn(b'@' + b'sysconfdir@', (root / path).read_bytes(), path)
-        for name in ('tain-updater.service', 'tain-catchup.service', 'tain-serve.service'):
+        for name in ('tain-updater.service', 'tain-catchup.service', 'tain-serve.service',
+                     'tain-up.service'):
             self.assertEqual((root / UNIT_FOLDER / name).read_text(),
                              filled_in(UNITS / f'{name}.in', PATHS))
         self.assertIn('/etc/tain/tain.conf', (root / 'usr/lib/tmpfiles.d/tain.conf').read_text())
@@ -230,8 +232,8 @@ class Life(E2E):
         service = Service(command, env, state, self.user())
         self.addCleanup(service.close)
         wait_until(lambda: listener.status().startswith('active: frontier 200, 0 behind')
-                   or not service.running(), what='the mirror')
-        self.assertTrue(listener.has('READY') and listener.has('WATCHDOG'), service.so_far())
+                   and listener.has('WATCHDOG') or not service.running(), what='the mirror')
+        self.assertTrue(listener.has('READY') and service.running(), service.so_far())
         service.signal(signal.SIGTERM)
         self.assertEqual(service.wait().code, EXIT_DONE)
         uid, gid = self.user()
@@ -256,8 +258,8 @@ class Life(E2E):
     def test_remove_and_purge(self):
         self.dpkg('-i', self.deb)
         run('systemctl', f'--root={self.root}', 'enable', 'tain-updater.service',
-            'tain-catchup.timer', 'tain-serve.service')
-        self.assertEqual(len(list((self.root / 'etc').rglob('*.wants/tain-*'))), 3)
+            'tain-catchup.timer', 'tain-serve.service', 'tain-up.service')
+        self.assertEqual(len(list((self.root / 'etc').rglob('*.wants/tain-*'))), 4)
         (self.root / 'etc/default').mkdir(exist_ok=True)
         (self.root / 'etc/default/tain').write_text('TAIN_LOG_LEVEL=debug\n')
         self.dpkg('--remove', 'tain')

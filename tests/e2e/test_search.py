@@ -53,6 +53,9 @@ class Searching:
         self.assertEqual(self.ids('lisp', '--until', '2020-12-31'), [1, 2])
         self.assertEqual(self.ids('lisp', '--min-points', '100'), [1])
         self.assertEqual(self.ids('lisp', '--limit', '2', '--page', '2'), [3, 2])
+        self.assertEqual(self.ids('https://www.example.com/', '--type', 'story'),
+                         self.ids('example.com', '--type', 'story'))
+        self.assertIn(1, self.ids('https://www.example.com/'))
 
     def test_report(self):
         out = self.search('--index', '--progress', 'none', 'lisp').out

@@ -207,6 +207,21 @@ class Asking:
         self.assertEqual(without | both, everyone)
         self.assertFalse(without & both)
 
+    def test_an_address_finds_its_stories(self):
+        """The way most clients ask who has discussed an article."""
+        stories = [(i, item['url']) for i, item in self.living.items()
+                   if item['type'] == 'story' and (item['url'] or '').startswith('http')]
+        for story, url in stories[::max(1, len(stories) // 25)]:
+            for asked in (url, f'"{url}"', re.sub(r'^https?://(www\.)?', 'http://www.', url)):
+                answer = self.search(query=asked, restrictSearchableAttributes='url',
+                                     hitsPerPage=1000)
+                found = {int(hit['objectID']): hit for hit in answer['hits']}
+                self.assertIn(story, found, asked)
+                self.assertEqual(answer['query'], asked)
+                mark = found[story]['_highlightResult']['url']
+                self.assertEqual(mark['matchLevel'], 'full')
+                self.assertIn('://<em>', mark['value'].replace('www.', ''))
+
     def test_an_answer_has_its_envelope(self):
         answer = self.server.get('/api/v1/search?query=%22a%20b%22&tags=(story,poll)&page=1'
                                  '&hitsPerPage=5&unknown=1')
@@ -226,6 +241,21 @@ class Asking:
 
 
 class Mistakes:
+    def test_only_what_is_wanted(self):
+        whole = self.search(tags='story', hitsPerPage=50)['hits']
+        some = self.search(tags='story', hitsPerPage=50,
+                           attributesToRetrieve='title,points,nonsense',
+                           attributesToHighlight='["author"]')
+        self.assertIn('attributesToRetrieve=title%2Cpoints%2Cnonsense', some['params'])
+        for hit, before in zip(some['hits'], whole, strict=True):
+            self.assertEqual(hit, {
+                'objectID': before['objectID'], 'title': before['title'],
+                'points': before['points'],
+                '_highlightResult': {'author': before['_highlightResult']['author']}})
+        bare = self.search(tags='comment', hitsPerPage=5, attributesToRetrieve='objectID',
+                           attributesToHighlight='[]')
+        self.assertEqual({tuple(hit) for hit in bare['hits']}, {('objectID',)})
+
     def test_bad_parameters_are_named(self):
         for query, name in (('page=-1', 'page'), ('page=x', 'page'),
                             ('hitsPerPage=1001', 'hitsPerPage'),
@@ -414,12 +444,12 @@ class Own:
         items = upstream.now(1, upstream.maxitem)
         name = next(i['by'] for i in items.values() if i and i['by'])
         upstream.post('mutate-user', name=name)
-        wait_until(lambda: server.get(f'/api/v1/users/{name}').status == 200, 20, 'the profile')
+        wait_until(lambda: server.get(f'/api/v1/users/{name}').status == 200, what='the profile')
         mine = [i for i in items.values()
                 if i and i['by'] == name and not i['dead'] and not i['deleted']]
         comments = len([i for i in mine if i['type'] == 'comment'])
-        wait_until(lambda: server.ask(f'/api/v1/users/{name}')['comment_count'] == comments, 20,
-                   'the index')
+        wait_until(lambda: server.ask(f'/api/v1/users/{name}')['comment_count'] == comments,
+                   what='the index')
         user, raw = server.ask(f'/api/v1/users/{name}'), server.ask(f'/v0/user/{name}.json')
         self.assertEqual((user['username'], user['objectID']), (name, name))
         self.assertEqual((user['karma'], user['created_at_i'], user['about']),

@@ -70,6 +70,9 @@ class SearchPage:
                                    until='2026-01-04', sort='date')[0], [FIRST + 3, FIRST + 2])
         self.assertEqual(self.find(server, q='"silver"')[0], [FIRST + 40])
         self.assertEqual(self.find(server, q='zeppelin', type='comment', author='ada')[1], 0)
+        found, _, text = self.find(server, q='http://www.example.org/7')
+        self.assertEqual(found, [FIRST + 7])
+        self.assertIn('value="http://www.example.org/7"', text)
 
     def test_what_is_found_is_text_and_never_markup(self):
         server = self.served()

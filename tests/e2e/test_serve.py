@@ -7,11 +7,10 @@ import re
 import signal
 import socket
 import threading
-import time
 import unittest
 
-from lib import (E2E, EXIT_DONE, EXIT_FAILED, EXIT_USAGE, OnPostgres, OnSqlite, PostgresArchive,
-                 Sqlite, free_port, shared_postgres, wait_until)
+from lib import (ANSWER, E2E, EXIT_DONE, EXIT_FAILED, EXIT_USAGE, OnPostgres, OnSqlite,
+                 PostgresArchive, Sqlite, free_port, shared_postgres, wait_until)
 from postgres import Standby
 from serve import Server, allow_sockets
 
@@ -72,6 +71,13 @@ class Answers:
         self.assertIn(server.get('/', {'X-Long': 'x' * 20000}).status, (413, 431))
         answer = server.get('/', method='POST')
         self.assertEqual((answer.status, answer.headers['Allow']), (405, 'GET, HEAD'))
+        # what is refused before it is understood speaks the language of its path too
+        for path in ('/v0/maxitem.json', '/api/v1/search?query=a'):
+            self.assert_message(server.get(path, method='POST'), 405, 'written')
+            self.assert_message(server.get(path, {'Content-Length': '4'}), 413, 'no body')
+        self.assert_message(server.get('/api/v1/search?query=' + 'x' * 9000), 400, 'longer')
+        self.assert_message(server.get('/v0/item/%ff.json'), 400, 'UTF-8')
+        self.assert_message(server.get('/api/v1/search?query=' + 'x' * 12000), 414, 'too long')
 
     def test_names_that_it_answers_to(self):
         server = Server(self, self.filled(50), '--public-host', 'hn.example', '--public-host',
@@ -123,8 +129,8 @@ class Answers:
     def test_the_index_is_filled_beside(self):
         archive = self.filled(300)
         Server(self, archive)
-        wait_until(lambda: archive.rows('SELECT count(*) FROM index_work') == [(0,)], 30,
-                   'the index')
+        wait_until(lambda: archive.rows('SELECT count(*) FROM index_work') == [(0,)],
+                   what='the index')
 
     def test_the_index_is_left_alone(self):
         archive = self.filled(300)
@@ -145,11 +151,9 @@ class Ends:
             idle = socket.create_connection(('127.0.0.1', server.port))
             self.addCleanup(idle.close)
             self.assertEqual(server.get('/').status, 200)
-            began = time.monotonic()
             server.run.signal(number)
             result = server.run.wait()
             self.assertEqual(result.code, EXIT_DONE, result)
-            self.assertLess(time.monotonic() - began, 5)
             self.assertIn('msg="stopped"', result.err)
             with self.assertRaises(OSError):
                 socket.create_connection(('127.0.0.1', server.port))
@@ -172,7 +176,7 @@ class Ends:
 def ask_on(port, outcomes):
     while True:
         try:
-            connection = socket.create_connection(('127.0.0.1', port), timeout=30)
+            connection = socket.create_connection(('127.0.0.1', port), timeout=ANSWER)
         except OSError:
             return
         try:
@@ -198,7 +202,7 @@ class Crowds:
         """More than the HTTP library takes from the system in one turn, several times over."""
         allow_sockets(2000)
         server = Server(self, self.filled(100))
-        crowd = [socket.create_connection(('127.0.0.1', server.port), timeout=20)
+        crowd = [socket.create_connection(('127.0.0.1', server.port), timeout=ANSWER)
                  for _ in range(600)]
         for connection in crowd:
             self.addCleanup(connection.close)
@@ -230,10 +234,8 @@ class Crowds:
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             slow.connect(('127.0.0.1', server.port))
             slow.sendall(b'GET /item?id=1000000 HTTP/1.1\r\nHost: localhost\r\n\r\n')
-        began = time.monotonic()
         for _ in range(20):
             self.assertEqual(server.get('/newest').status, 200)
-        self.assertLess(time.monotonic() - began, 60)
         whole = server.get('/item?id=1000000')
         self.assertEqual(whole.text.count('comment number '), 3000)
 
@@ -287,18 +289,16 @@ class AnswersOnPostgres(OnPostgres, Answers, Ends, Crowds, ServeTest):
             self.assert_message(server.get('/v0/item/1.json'), 503, 'does not answer')
             answer = server.get('/newest')
             self.assertEqual((answer.status, answer.headers['Retry-After']), (503, '1'))
-            began = time.monotonic()
             for _ in range(20):
                 self.assertEqual(server.get('/v0/item/1.json').status, 503)
-            self.assertLess(time.monotonic() - began, 10, 'each request waits for nobody')
             self.assertEqual(server.get('/healthz').status, 200)
             wait_until(lambda: server.get('/v0/item/1.json').status == 503 and
-                       server.get('/readyz').status == 503, 20, 'the checks to notice')
+                       server.get('/readyz').status == 503, what='the checks to notice')
         finally:
             self.server.start()
-        wait_until(lambda: server.get('/v0/item/1.json').status == 200, 20, 'the archive again')
-        wait_until(lambda: server.get('/newest').status == 200, 20, 'pages again')
-        wait_until(lambda: server.get('/readyz').status == 200, 20, 'readiness')
+        wait_until(lambda: server.get('/v0/item/1.json').status == 200, what='the archive again')
+        wait_until(lambda: server.get('/newest').status == 200, what='pages again')
+        wait_until(lambda: server.get('/readyz').status == 200, what='readiness')
 
 
 class FromAStandby(OnPostgres, ServeTest):
@@ -316,8 +316,8 @@ class FromAStandby(OnPostgres, ServeTest):
                      '/v0/topstories.json', '/v0/updates.json'):
             self.assertEqual(server.get(path).status, 200, path)
         archive.execute("UPDATE items SET text = 'changed over there' WHERE id = 1")
-        wait_until(lambda: 'changed over there' in server.get('/v0/item/1.json').text, 20,
-                   'the change to arrive')
+        wait_until(lambda: 'changed over there' in server.get('/v0/item/1.json').text,
+                   what='the change to arrive')
         self.assertEqual(server.get('/readyz').status, 200)
         self.assertEqual(archive.rows('SELECT count(*) FROM index_work'), waiting)
         server.run.signal(signal.SIGTERM)
@@ -373,7 +373,7 @@ class Starts(ServeTest):
         run = self.start('serve', '--config', config, env={'TAIN_LISTEN': f'127.0.0.1:{port}'})
         wait_until(lambda: 'serving' in run.so_far() or not run.running(), what='the server')
         for host, status in (('one.example', 200), ('two.example', 200), ('three.example', 421)):
-            connection = http.client.HTTPConnection('127.0.0.1', port, timeout=20)
+            connection = http.client.HTTPConnection('127.0.0.1', port, timeout=ANSWER)
             self.addCleanup(connection.close)
             connection.request('GET', '/robots.txt', headers={'Host': host})
             self.assertEqual(connection.getresponse().status, status, host)
@@ -381,7 +381,7 @@ class Starts(ServeTest):
     def test_figures_elsewhere_too(self):
         archive, port = self.filled(20), free_port()
         Server(self, archive, '--metrics-bind', f'127.0.0.1:{port}')
-        connection = http.client.HTTPConnection('127.0.0.1', port, timeout=20)
+        connection = http.client.HTTPConnection('127.0.0.1', port, timeout=ANSWER)
         self.addCleanup(connection.close)
         connection.request('GET', '/metrics')
         self.assertIn(b'tain_web_connections 0\n', connection.getresponse().read())

@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from lib import BUILD, E2E, ROOT, TAIN, environment
+from lib import ANSWER, BUILD, E2E, ROOT, TAIN, environment
 
 MAN = BUILD / 'packaging' / 'man'
 BASH = BUILD / 'packaging' / 'completion' / 'tain'
@@ -179,7 +179,7 @@ class Zsh(E2E):
         os.write(self.terminal, keys.encode())
 
     def wait_for(self, pattern):
-        text, deadline = '', time.monotonic() + 20
+        text, deadline = '', time.monotonic() + ANSWER
         while time.monotonic() < deadline:
             if select.select([self.terminal], [], [], 0.2)[0]:
                 text += os.read(self.terminal, 65536).decode('utf-8', 'replace')

@@ -1,17 +1,17 @@
-"""A stop is orderly and quick: within five seconds the leases are given back, the exit code names
-the signal, and the command that goes on is printed, whatever is stuck at the time."""
+"""A stop is orderly, and waits for nothing that is stuck: the leases are given back, the exit code
+names the signal, and the command that goes on is printed. What is stuck here is so for far longer
+than a test waits."""
 
 import os
 import shlex
 import signal
-import time
 import unittest
 
 from lib import E2E, EXIT_DONE, OnPostgres, OnSqlite, wait_until
 
 LAST = 2500
-LIMIT = 5.5  # seconds; the promise is five, the rest is this test's
-SMALL = ('--end-id', LAST, '--segment-width', 200, '--batch-size', 50, '--concurrency', 16)
+SMALL = ('--end-id', LAST, '--segment-width', 200, '--batch-size', 50, '--concurrency', 16,
+         '--timeout', '1h', '--lease', '1h')
 
 
 class Stopping:
@@ -21,12 +21,10 @@ class Stopping:
                    what='a run in the middle of its work')
         return run
 
-    def stop(self, run, number, code, limit=LIMIT):
+    def stop(self, run, number, code):
         run.signal(number)
-        began = time.monotonic()
-        result = run.wait(30)
+        result = run.wait()
         self.assertEqual(result.code, code, result)
-        self.assertLess(time.monotonic() - began, limit, result)
         return result
 
     def assert_released(self, archive):
@@ -43,7 +41,7 @@ class Stopping:
         self.assert_complete(archive, demo, 1, LAST)
 
     def test_sigint(self):
-        demo, archive = self.demo('items:delay=20'), self.archive()
+        demo, archive = self.demo('items:delay=100'), self.archive()
         result = self.stop(self.begin(archive, demo), signal.SIGINT, 130)
         report = result.report
         self.assertTrue(report['stopped'])
@@ -56,7 +54,7 @@ class Stopping:
             1 for x in look.exceptions if x['state'] == 'terminal_missing'))
 
     def test_sigterm_in_words(self):
-        demo, archive = self.demo('items:delay=20'), self.archive()
+        demo, archive = self.demo('items:delay=100'), self.archive()
         run = self.begin(archive, demo, '--no-json')
         result = self.stop(run, signal.SIGTERM, 143)
         self.assert_released(archive)
@@ -64,7 +62,7 @@ class Stopping:
         self.resume(archive, demo, line.split('To go on: ')[1])
 
     def test_while_the_upstream_hangs(self):
-        demo, archive = self.demo('items:delay=20'), self.archive()
+        demo, archive = self.demo('items:delay=100'), self.archive()
         run = self.begin(archive, demo)
         demo.signal(signal.SIGSTOP)
         self.await_standstill(archive)
@@ -95,9 +93,9 @@ class SqliteStopping(Stopping, OnSqlite, E2E):
 
     def test_while_waiting_for_a_ladder(self):
         demo, archive = self.demo('id=50:null', maxitem=100), self.archive()
-        run = self.start_catchup(archive, demo, '--wait', '10m')
+        run = self.start_catchup(archive, demo, '--wait', '1h')
         wait_until(lambda: archive.snapshot() and self.look(archive).exceptions, what='a null')
-        self.stop(run, signal.SIGINT, 130, limit=2)
+        self.stop(run, signal.SIGINT, 130)
         self.assertEqual([x['state'] for x in self.assert_released(archive).exceptions],
                          ['retry_wait'])
 
@@ -117,7 +115,7 @@ class SqliteStopping(Stopping, OnSqlite, E2E):
         run = self.begin(archive, demo)
         run.signal(signal.SIGINT)
         run.signal(signal.SIGINT)
-        self.assertEqual(run.wait(6).code, 130)
+        self.assertEqual(run.wait().code, 130)
         self.assertEqual(archive.rows("SELECT COUNT(*) FROM ingest_segments "
                                       "WHERE status = 'in_progress'"), [(0,)])
         demo.faults()
@@ -127,7 +125,7 @@ class SqliteStopping(Stopping, OnSqlite, E2E):
 
 class PostgresStopping(Stopping, OnPostgres, E2E):
     def test_while_the_database_is_down(self):
-        demo, archive = self.demo('items:delay=20'), self.archive()
+        demo, archive = self.demo('items:delay=100'), self.archive()
         run = self.begin(archive, demo)
         self.server.stop()
         try:
@@ -137,13 +135,11 @@ class PostgresStopping(Stopping, OnPostgres, E2E):
             self.server.start()
         # the holder is no more, so what it could not give back is taken at once
         demo.faults()
-        began = time.monotonic()
         self.catchup(archive, demo, *SMALL)
-        self.assertLess(time.monotonic() - began, 20)
         self.assert_complete(archive, demo, 1, LAST)
 
     def test_while_the_database_hangs(self):
-        demo, archive = self.demo('items:delay=20'), self.archive()
+        demo, archive = self.demo('items:delay=100'), self.archive()
         run = self.begin(archive, demo)
         frozen = self.freeze()
         try:

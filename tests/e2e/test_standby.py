@@ -12,7 +12,8 @@ import unittest
 from lib import EXIT_FAILED, OnPostgres, OnSqlite, PostgresArchive, Sqlite, wait_until
 from updater import UpdaterTest, metric
 
-LEASE = 3  # seconds
+LEASE = 10  # seconds, of one that falls asleep
+NEVER = '1h'  # a lease that nobody would live to see the end of
 LOOK = 1  # how often a standby looks
 PROMISED = 30  # seconds until it takes over, with what is set by default
 # Nothing but the stream, and what was written down, can repair anything.
@@ -26,9 +27,9 @@ def all_stopped(pid):
 
 
 class Standby:
-    def pair(self, *arguments, **options):
+    def pair(self, *arguments, lease=NEVER, **options):
         upstream, archive = self.upstream(ids=800, **options), self.archive()
-        arguments = ('--updater-lease', f'{LEASE}s', *arguments)
+        arguments = ('--updater-lease', lease, *arguments)
         first = self.follow(archive, upstream, *arguments)
         second = self.start_updater(archive, upstream, *arguments)
         self.say(second, 'another updater is active; standing by')
@@ -44,10 +45,9 @@ class Standby:
         self.assertIn(str(active.pid), found['holder'])
         self.assertNotIn('this updater is active', standby.so_far())
 
-    def takes_over(self, what, second, archive, upstream, since, within):
-        self.say(second, 'this updater is active', within + 5)
+    def takes_over(self, what, second, archive, upstream, since):
+        self.say(second, 'this updater is active')
         took = time.monotonic() - since
-        self.assertLess(took, within, what)
         wait_until(lambda: metric(second, 'updater_role{role="active"}') == 1, what='its role')
         self.settle(f'{what}, taken over after {took:.2f} s', second, archive, upstream,
                     since=since)
@@ -63,7 +63,7 @@ class Standby:
         began = time.monotonic()
         upstream.faults()
         upstream.change(upstream.first, upstream.first + 50, quiet=True)
-        self.takes_over('killed', second, archive, upstream, began, LOOK + 3)
+        self.takes_over('killed', second, archive, upstream, began)
         self.stop_updater(second)
 
     def test_stopped(self):
@@ -74,18 +74,19 @@ class Standby:
         self.stop_updater(first)
         began = time.monotonic()
         upstream.faults()
-        self.takes_over('stopped', second, archive, upstream, began, LOOK + 3)
+        self.takes_over('stopped', second, archive, upstream, began)
         self.stop_updater(second)
 
     def test_asleep(self):
-        upstream, archive, first, second = self.pair('--startup-rescan-days', 1, recent=True)
+        upstream, archive, first, second = self.pair('--startup-rescan-days', 1, recent=True,
+                                                     lease=f'{LEASE}s')
         upstream.faults('items:delay=100')
         upstream.change(upstream.first, upstream.maxitem)
         self.wait_metric(first, 'http_inflight', 10)
         wait_until(lambda: self.falls_asleep(archive, first), what='sleep between transactions')
         began = time.monotonic()
         upstream.faults()
-        self.takes_over('asleep', second, archive, upstream, began, LEASE + LOOK + 3)
+        self.takes_over('asleep', second, archive, upstream, began)
         self.assertGreater(time.monotonic() - began, LEASE / 2, 'its lease was not waited for')
         self.stop_updater(second)  # so that nobody else writes
         self.nothing_is_written(archive, first)
@@ -114,7 +115,7 @@ class Standby:
             return {'updater_state': archive.rows(own), **found}
         before = all_there_is()
         sleeper.signal(signal.SIGCONT)
-        result = sleeper.wait(20)
+        result = sleeper.wait()
         self.assertEqual(result.code, EXIT_FAILED, result)
         self.assertRegex(result.err.splitlines()[-1], 'another|lease|taken over')
         after = all_there_is()
@@ -154,7 +155,7 @@ class SqliteStandby(Standby, OnSqlite, UpdaterTest):
 
     def test_stopped_while_standing_by(self):
         upstream, archive, first, second = self.pair()
-        self.stop_updater(second, seconds=3)
+        self.stop_updater(second)
         self.assertTrue(first.running())
         upstream.change(1, 50)
         self.converge(first, archive, upstream)

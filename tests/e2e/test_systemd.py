@@ -3,22 +3,25 @@ notification socket what the units promise."""
 
 import ctypes
 import pathlib
+import platform
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import time
 import unittest
 import urllib.request
 
-from lib import (BUILD, E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, ROOT, Run, Sqlite,
-                 free_port, wait_until)
+from lib import (ANSWER, BUILD, E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, LEAST,
+                 ROOT, Run, Sqlite, free_port, wait_until)
 import seccomp
 from units import UNITS, Listener, Unit, filled_in
 
 ANALYZE = shutil.which('systemd-analyze')
 EXPOSURE_MAX = 12  # of 100, as `systemd-analyze security` counts it
-SERVICES = ('tain-updater', 'tain-serve', 'tain-catchup')
+SCRAPED = ('tain-updater', 'tain-serve', 'tain-catchup')
+SERVICES = (*SCRAPED, 'tain-up')
 
 
 class Units(E2E):
@@ -68,7 +71,7 @@ class Units(E2E):
         wait_until(lambda: run.listener.has('READY') or not run.running(), what='READY=1')
         self.assertTrue(run.listener.has('READY'), run.so_far())
 
-    def wait_status(self, run, pattern, seconds=20):
+    def wait_status(self, run, pattern, seconds=LEAST):
         try:
             wait_until(lambda: re.search(pattern, run.listener.status()) or not run.running(),
                        seconds, f'a status like {pattern!r}')
@@ -141,7 +144,7 @@ class Rules(Units):
     """What the units say of ends, so that the tests below mean something."""
 
     def test_codes(self):
-        updater, serve, catchup = (self.unit(name) for name in SERVICES)
+        updater, serve, catchup, up = (self.unit(name) for name in SERVICES)
         for unit, code, clean, restarted in (
                 (updater, EXIT_DONE, True, False), (updater, EXIT_FAILED, False, True),
                 (updater, EXIT_USAGE, False, False), (updater, EXIT_UNRESOLVED, False, True),
@@ -149,6 +152,8 @@ class Rules(Units):
                 (updater, -signal.SIGSEGV, False, True), (updater, -signal.SIGABRT, False, True),
                 (serve, EXIT_DONE, True, False), (serve, EXIT_FAILED, False, True),
                 (serve, EXIT_USAGE, False, False), (serve, -signal.SIGKILL, False, True),
+                (up, EXIT_DONE, True, False), (up, EXIT_FAILED, False, True),
+                (up, EXIT_USAGE, False, False), (up, -signal.SIGKILL, False, True),
                 (catchup, EXIT_DONE, True, False), (catchup, EXIT_FAILED, False, True),
                 (catchup, EXIT_USAGE, False, False), (catchup, EXIT_UNRESOLVED, True, False),
                 (catchup, 143, True, False), (catchup, -signal.SIGKILL, False, True)):
@@ -172,12 +177,22 @@ class Rules(Units):
 
     def test_all_can_serve_metrics(self):
         units = [Unit(filled_in(UNITS / f'{name}.service.in', {'sysconfdir': '/nowhere'}))
-                 for name in SERVICES]
+                 for name in SCRAPED]
         own = ['127.0.0.1:8080' if unit.command()[-2:] == ['--metrics-bind', 'none'] else
                unit.environment().get('TAIN_METRICS_BIND', '127.0.0.1:9464') for unit in units]
         scraped = (ROOT / 'packaging/prometheus/prometheus.yml').read_text()
         self.assertEqual(re.findall(r'job_name: (\S+)(?:.*\n)+?.*targets: \["(\S+)"\]', scraped),
-                         list(zip(SERVICES, own)))
+                         list(zip(SCRAPED, own)))
+        up = Unit(filled_in(UNITS / 'tain-up.service.in', {'sysconfdir': '/nowhere'}))
+        self.assertNotIn('--metrics-bind', up.command(), 'it is scraped as the updater')
+        self.assertNotIn('TAIN_METRICS_BIND', up.environment())
+
+    def test_one_or_the_other(self):
+        """What is both takes the place of each; all others may run beside each other."""
+        for name in SERVICES:
+            conflicts = self.unit(name).sections['Unit'].get('Conflicts', '')
+            self.assertEqual(conflicts, 'tain-updater.service tain-serve.service'
+                             if name == 'tain-up' else '', name)
 
     def test_same_confinement(self):
         """What confines one confines the others."""
@@ -318,7 +333,7 @@ class Serve(Units):
 
     def status_of(self, path):
         address = self.settings['TAIN_LISTEN']
-        with urllib.request.urlopen(f'http://{address}{path}', timeout=10) as answer:
+        with urllib.request.urlopen(f'http://{address}{path}', timeout=ANSWER) as answer:
             return answer.status
 
     def test_up_and_down(self):
@@ -364,6 +379,48 @@ class Serve(Units):
         self.assert_end('tain-serve', run.wait(), EXIT_DONE, True, False)
 
 
+class Up(Units):
+    def up(self, watchdog=60, **options):
+        self.settings['TAIN_UPSTREAM'] = self.demo(maxitem=300).url
+        self.settings['TAIN_LISTEN'] = f'127.0.0.1:{free_port()}'
+        return self.start_unit(self.unit('tain-up'), watchdog, **options)
+
+    def answers(self):
+        address = self.settings['TAIN_LISTEN']
+        for path in ('/', '/status', '/v0/maxitem.json', '/metrics'):
+            with urllib.request.urlopen(f'http://{address}{path}', timeout=60) as answer:
+                self.assertEqual(answer.status, 200, path)
+
+    def test_up_and_down(self):
+        run = self.up(watchdog=2)
+        self.wait_ready(run)
+        self.wait_status(run, r'^active: .*frontier 300\b', 60)
+        self.answers()
+        beats = len(run.listener.all('WATCHDOG'))
+        wait_until(lambda: len(run.listener.all('WATCHDOG')) >= beats + 3, what='the watchdog')
+        run.signal(signal.SIGTERM)
+        self.assert_end('tain-up', run.wait(), EXIT_DONE, True, False)
+        self.assertEqual(run.listener.all('STOPPING'), ['1'])
+
+    def test_an_address_that_is_taken_is_tried_again(self):
+        with socket.create_server(('127.0.0.1', 0)) as taken:
+            self.settings['TAIN_UPSTREAM'] = self.demo(maxitem=50).url
+            self.settings['TAIN_LISTEN'] = f'127.0.0.1:{taken.getsockname()[1]}'
+            run = self.start_unit(self.unit('tain-up'))
+            self.assert_end('tain-up', run.wait(), EXIT_FAILED, False, True)
+            self.assertFalse(run.listener.has('READY'))
+
+    @unittest.skipIf(seccomp.why_not() or not ANALYZE, seccomp.why_not() or 'no systemd-analyze')
+    def test_within_its_system_calls(self):
+        allowed = seccomp.allowed_by(self.unit('tain-up').service('SystemCallFilter'))
+        run = self.up(preexec=seccomp.confine_to(allowed | {'execve'}))
+        self.wait_ready(run)
+        self.wait_status(run, r'^active: .*frontier 300\b', 60)
+        self.answers()
+        run.signal(signal.SIGTERM)
+        self.assert_end('tain-up', run.wait(), EXIT_DONE, True, False)
+
+
 class Catchup(Units):
     def catchup_unit(self, demo, **options):
         self.settings['TAIN_UPSTREAM'] = demo.url
@@ -371,7 +428,7 @@ class Catchup(Units):
 
     def test_done_and_nothing_left(self):
         demo = self.demo(maxitem=600)
-        self.settings['TAIN_RPS'] = '150'
+        self.settings['TAIN_RPS'] = '60'
         run = self.catchup_unit(demo)
         self.wait_ready(run)
         self.wait_status(run, r'^catching up: \d+\.\d%, [\d.,]+/s.*; frontier [\d,]+')
@@ -462,11 +519,12 @@ class Frozen:
         self.held = False
 
 
-WAITS = {'7', '202', '232', '271', '281'}  # poll, futex, epoll_wait, ppoll, epoll_pwait
+# poll, futex, epoll_wait, ppoll, epoll_pwait
+WAITS = {'x86_64': {'7', '202', '232', '271', '281'}, 'aarch64': {'98', '73', '22'}}
 
 
 def waits(task):
-    return (task / 'syscall').read_text().split()[0] in WAITS
+    return (task / 'syscall').read_text().split()[0] in WAITS[platform.machine()]
 
 
 def held_at_rest(task):
@@ -481,6 +539,8 @@ def held_at_rest(task):
 
 
 def frozen(test, pid, name):
+    if platform.machine() not in WAITS:
+        test.skipTest(f'which system calls wait is not known of {platform.machine()}')
     for task in pathlib.Path(f'/proc/{pid}/task').iterdir():
         if (task / 'comm').read_text().strip() == name:
             try:

@@ -23,7 +23,7 @@ class Page(Server):
     def __init__(self, test, run):
         self.run, self.connection = run, None
         test.addCleanup(self.disconnect)
-        found = wait_until(self._says_port, 20, 'its address')
+        found = wait_until(self._says_port, what='its address')
         self.port = int(found.group(1))
 
     def _says_port(self):
@@ -65,7 +65,7 @@ class UpTest(UpdaterTest):
         def there():
             look = self.look(archive)
             return look.frontier_waiting == upstream.maxitem
-        wait_until(there, 30, 'the frontier', every=0.2)
+        wait_until(there, what='the frontier', every=0.2)
 
 
 class Up:
@@ -73,9 +73,9 @@ class Up:
         """Useful while history is still missing, and complete in the end."""
         upstream, archive = self.upstream(ids=9000, recent=True), self.archive()
         newest = self.new_story(upstream)
-        run = self.start_up(archive, upstream, '--rps', 900, '--recent-days', HOURS / 24)
+        run = self.start_up(archive, upstream, '--rps', 400, '--recent-days', HOURS / 24)
         page = Page(self, run)
-        wait_until(lambda: newest['id'] in page.stories(), 20, 'the newest story on the page')
+        wait_until(lambda: newest['id'] in page.stories(), what='the newest story on the page')
         self.assertEqual(page.ask(f"/v0/item/{newest['id']}.json")['title'], newest['title'])
         self.assertLess(self.progress(run), 60)
         self.say(run, 'the newest days are here; history follows')
@@ -87,11 +87,11 @@ class Up:
         recent = id_at(time.time() - HOURS * 3600) + MARGIN
         seen = {i for s in look.mirror for i in range(s['start_id'], s['cursor'] + 1)}
         self.assertEqual([i for i in range(recent, upstream.maxitem + 1) if i not in seen], [])
-        wait_until(lambda: newest['id'] in page.finds(newest['title']), 20, 'the search')
+        wait_until(lambda: newest['id'] in page.finds(newest['title']), what='the search')
         self.settle('history', run, archive, upstream)
         self.complete(archive, upstream)
         self.assertEqual(self.progress(run), 100)
-        wait_until(lambda: self.status(archive)['index']['lag_ids'] == 0, 90, 'the index',
+        wait_until(lambda: self.status(archive)['index']['lag_ids'] == 0, what='the index',
                    every=0.5)
         self.stop_updater(run)
         self.assert_verified(archive)
@@ -103,9 +103,9 @@ class Up:
     def test_killed_in_the_midst_of_history(self):
         upstream, archive = self.upstream(ids=6000, recent=True), self.archive()
         kept = set()
-        for share in (3, 20, 45, 70):
-            run = self.start_up(archive, upstream, '--rps', 1500)
-            wait_until(lambda: self.progress(run) >= share, 30, f'{share} percent')
+        for share in (3, 20, 40, 55):
+            run = self.start_up(archive, upstream, '--rps', 600)
+            wait_until(lambda: self.progress(run) >= share, what=f'{share} percent')
             run.kill()
             look = self.assert_invariants(archive)
             kept = self.assert_kept(kept, look.ids)
@@ -129,15 +129,15 @@ class Up:
         stream.wait(lambda events: events, what='the first frame')
         upstream.grow_by(60)
         story = self.new_story(upstream, before + 1)
-        wait_until(lambda: story['id'] in page.stories(), 10, 'the page')
-        wait_until(lambda: story['id'] in page.finds(story['title']), 10, 'the search')
+        wait_until(lambda: story['id'] in page.stories(), what='the page')
+        wait_until(lambda: story['id'] in page.finds(story['title']), what='the search')
         stream.wait(lambda events: any(str(story['id']) in str(data) for _, data in events),
                     what='the event')
         metrics = page.get('/metrics').text
         for name in ('tain_index_items_total', 'tain_realtime_items_updated_total',
                      'tain_web_'):
             self.assertIn(name, metrics)
-        wait_until(lambda: page.get('/readyz').status == 200, 10, 'its being ready')
+        wait_until(lambda: page.get('/readyz').status == 200, what='its being ready')
         self.stop_updater(run)
 
     def test_beside_another_updater_it_serves(self):
@@ -148,7 +148,7 @@ class Up:
         self.say(second, 'another updater is active; standing by')
         self.assertEqual(page.get('/').status, 200)
         self.assertEqual(page.ask('/v0/maxitem.json'), upstream.maxitem)
-        wait_until(lambda: page.get('/readyz').text == 'standby\n', 10, 'standing by')
+        wait_until(lambda: page.get('/readyz').text == 'standby\n', what='standing by')
         first.kill()
         self.say(second, 'this updater is active')
         upstream.change(1, 50)
@@ -169,7 +169,7 @@ class Up:
         starts = (self.start_up, self.start_updater, self.start_up)
         for start, share in zip(starts, (35, 55, 75)):
             run = start(archive, upstream, '--rps', 1500)
-            wait_until(lambda: self.progress(run) >= share, 30, f'{share} percent')
+            wait_until(lambda: self.progress(run) >= share, what=f'{share} percent')
             self.stop_updater(run)
             kept = self.assert_kept(kept, self.assert_invariants(archive).ids)
         self.some(archive, upstream, '--limit', 300)
@@ -190,7 +190,7 @@ class Ends:
             page = Page(self, run)
             self.wait_metric(run, 'catchup_items_total{outcome="inserted"}', 200)
             run.signal(number)
-            result = run.wait(10)
+            result = run.wait()
             self.assertEqual(result.code, EXIT_DONE, result)
             self.assertIn('stopped; everything is written', result.err)
             with self.assertRaises(OSError):
@@ -201,10 +201,10 @@ class Ends:
         upstream, archive = self.upstream(ids=100), self.archive()
         with socket.create_server(('127.0.0.1', 0)) as taken:
             port = taken.getsockname()[1]
-            result = self.start_up(archive, upstream, '--listen', f'127.0.0.1:{port}').wait(10)
+            result = self.start_up(archive, upstream, '--listen', f'127.0.0.1:{port}').wait()
         self.assertEqual(result.code, EXIT_FAILED, result)
         self.assertIn(str(port), result.err)
-        result = self.start_up(archive, upstream, '--listen', 'nowhere').wait(10)
+        result = self.start_up(archive, upstream, '--listen', 'nowhere').wait()
         self.assertEqual(result.code, EXIT_USAGE, result)
 
     def test_a_mirror_that_cannot_go_on(self):
@@ -213,7 +213,7 @@ class Ends:
         self.converge(run, archive, upstream)
         archive.execute('DROP TABLE kids')
         upstream.change(1, 300)
-        result = run.wait(30)
+        result = run.wait()
         self.assertEqual(result.code, EXIT_FAILED, result)
         self.assertIn('kids', result.err)
 
@@ -222,7 +222,7 @@ class Ends:
         run = self.start_up(archive, upstream)
         self.converge(run, archive, upstream)
         wait_until(lambda: metric(run, 'index_lag_ids') == 0 and
-                   metric(run, 'index_items_total') > 0, 20, 'the index')
+                   metric(run, 'index_items_total') > 0, what='the index')
         archive.execute(self.BREAK_INDEX)
         upstream.change(1, 100)
         self.converge(run, archive, upstream)
@@ -242,7 +242,7 @@ class SqliteUp(Up, Ends, OnSqlite, UpTest):
         upstream = self.upstream(ids=200)
         run = self.start('up', '--upstream', upstream.url, '--listen', '127.0.0.1:0')
         Page(self, run)
-        wait_until((self.folder / 'tain.db').exists, 10, './tain.db')
+        wait_until((self.folder / 'tain.db').exists, what='./tain.db')
         self.stop_updater(run)
 
 

@@ -13,8 +13,8 @@ import sqlite3
 import time
 import unittest
 
-from lib import EXIT_DONE, EXIT_FAILED, OnPostgres, OnSqlite, wait_until
-from updater import UpdaterTest, metric
+from lib import ANSWER, EXIT_DONE, EXIT_FAILED, OnPostgres, OnSqlite, patient, wait_until
+from updater import Pulse, UpdaterTest, metric
 
 # Nothing but the stream, and what was written down, can repair anything.
 ALONE = ('--startup-rescan-days', 0)
@@ -51,13 +51,14 @@ class Streams:
         'another content type': ('stream:wrongtype:for=1', 'not text/event-stream', 'wrongtype'),
         'a refusal': ('stream:status=503:for=1', '503', 'status'),
         'a reset instead of an answer': ('stream:reset:for=1', 'reset', 'reset'),
-        'an answer that never comes': ('stream:delay=5000:for=1', 'no answer', 'delay'),
+        'an answer that never comes': ('stream:delay=60000:for=1', 'no answer', 'delay'),
         'an endless redirect': ('stream:redirect=endless:for=6', 'redirect', 'redirect'),
     }
 
     def test_every_trouble(self):
         upstream, archive = self.upstream(ids=800), self.archive()
-        run = self.follow(archive, upstream, '--stream-timeout', '1s', *ALONE)
+        self.addCleanup(Pulse(upstream.url).stop)
+        run = self.follow(archive, upstream, '--stream-timeout', '4s', *ALONE)
         for deed, reason in self.AT_ONCE.items():
             with self.subTest(deed):
                 self.survives(deed, reason, run, archive, upstream, lambda: upstream.stream(deed))
@@ -80,23 +81,31 @@ class Streams:
         self.stop_updater(run)
 
     def survives(self, name, reason, run, archive, upstream, strike):
-        wait_until(lambda: metric(run, 'realtime_listener_connected')
-                   and upstream.stats()['streams_open'], what='a stream')
-        said = len(run.so_far())
-        strike()
-        began = time.monotonic()
-        lives_on(upstream)
-        if reason:
-            wait_until(lambda: re.search(f'no event stream.*reason=.*{reason}',
-                                         run.so_far()[said:]), what=f'the loss: {reason}')
+        said, began = len(run.so_far()), time.monotonic()
+
+        def lost():
+            return not reason or re.search(f'no event stream.*reason=.*{reason}',
+                                           run.so_far()[said:])
+
+        def struck():
+            """A stream that ended by itself just before is missed by the blow; the next is not."""
+            wait_until(lambda: metric(run, 'realtime_listener_connected')
+                       and upstream.stats()['streams_open'], what='a stream')
+            strike()
+            lives_on(upstream)
+            until = time.monotonic() + 20
+            while not lost() and time.monotonic() < until:
+                time.sleep(0.02)
+            return lost()
+        wait_until(struck, what=f'the loss: {reason}')
         self.settle(f'stream: {name}', run, archive, upstream, since=began)
 
     def test_drops_every_second(self):
         upstream, archive = self.upstream('stream:drop=1000', ids=800), self.archive()
         run = self.follow(archive, upstream, *ALONE)
-        began, n = time.monotonic(), 0
+        until, n = time.monotonic() + patient(0), 0
         while metric(run, 'realtime_reconnects_total') < 3:
-            self.assertLess(time.monotonic() - began, 30)
+            self.assertLess(time.monotonic(), until)
             done = metric(run, 'realtime_items_updated_total')
             upstream.change(1 + n, 4 + n)
             n = (n + 7) % 700
@@ -127,7 +136,7 @@ class Database:
 class LockedFile(Database):
     def test_locked_by_another(self):
         def lock(archive):
-            connection = sqlite3.connect(archive.path, timeout=10, isolation_level=None)
+            connection = sqlite3.connect(archive.path, timeout=ANSWER, isolation_level=None)
             with contextlib.closing(connection):
                 connection.execute('BEGIN IMMEDIATE')
                 until = time.monotonic() + 1.5
@@ -139,7 +148,7 @@ class LockedFile(Database):
         """The stop waits for the file: what was named is written down, and the code is 0."""
         upstream, archive = self.upstream(ids=600), self.archive()
         run = self.follow(archive, upstream, *ALONE)
-        connection = sqlite3.connect(archive.path, timeout=10, isolation_level=None)
+        connection = sqlite3.connect(archive.path, timeout=ANSWER, isolation_level=None)
         with contextlib.closing(connection):
             connection.execute('BEGIN IMMEDIATE')
             upstream.change(1, 600)
@@ -220,7 +229,7 @@ class Killed:
                                                     ':kill'})
         wait_until(lambda: 'following the event stream' in run.so_far() or not run.running(),
                    what='the stream, or the end')
-        until = time.monotonic() + 30
+        until = time.monotonic() + patient(0)
         while run.running():
             self.assertLess(time.monotonic(), until, 'the fault point was not reached')
             low = self.chance.randrange(upstream.first, upstream.maxitem - 100)
@@ -245,7 +254,7 @@ class Killed:
         run.kill()
 
     def in_replay(self, archive, upstream):
-        upstream.faults('items:delay=50')
+        upstream.faults('items:delay=200')
         run = self.start_updater(archive, upstream, *REPLAY, '--concurrency', 16)
         self.say(run, 'items will be fetched again" for="startup replay"')
         self.wait_a_moment()
@@ -276,7 +285,7 @@ class Stops:
         self.wait_metric(run, 'realtime_queue_depth', 500)
         self.all_read(run, upstream)
         began = time.monotonic()
-        self.stop_updater(run, seconds=10)
+        self.stop_updater(run)
         took = time.monotonic() - began
         waiting = archive.rows("SELECT count(*) FROM ingest_dlq_items WHERE state = 'retry_wait'")
         self.assertGreater(waiting[0][0], 500)
@@ -295,7 +304,7 @@ class Stops:
             stats = upstream.stats()
             frames = sum(metric(run, f'realtime_frames_total{{kind="{k}"}}') for k in kinds)
             return not stats['bursts'] and frames >= stats['frames_sent']
-        wait_until(read, 10, 'all frames')
+        wait_until(read, what='all frames')
 
 
 class Hangs:
@@ -306,7 +315,7 @@ class Hangs:
         upstream.change(1, 300)
         self.wait_metric(run, 'http_inflight', 20)
         began = time.monotonic()
-        self.stop_updater(run, seconds=10)
+        self.stop_updater(run)
         took = time.monotonic() - began
         upstream.faults()
         run = self.start_updater(archive, upstream, *ALONE)
@@ -321,7 +330,7 @@ class Workers:
         began = time.monotonic()
         self.wait_metric(run, 'realtime_listener_connected', 1)
         while not metric(run, 'realtime_worker_restarts_total'):
-            self.assertLess(time.monotonic() - began, 20)
+            self.assertLess(time.monotonic() - began, patient(0))
             if not metric(run, 'realtime_queue_depth'):
                 upstream.change(1, 600)
         self.settle('a worker that died', run, archive, upstream, since=began)
@@ -355,8 +364,9 @@ class FullQueue:
     def test_reader_waits(self):
         upstream, archive = self.upstream(ids=800), self.archive()
         run = self.follow(archive, upstream, *ALONE, '--channel-capacity', 16, '--concurrency', 16,
-                          '--stream-timeout', '1s')
-        upstream.faults('items:delay=20')
+                          '--stream-timeout', '4s')
+        self.addCleanup(Pulse(upstream.url).stop)
+        upstream.faults('items:delay=100')  # the reader waits for longer than the stream may rest
         began = time.monotonic()
         upstream.change(1, 800)
         self.wait_metric(run, 'realtime_queue_full_total', 1)

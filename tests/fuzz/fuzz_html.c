@@ -15,19 +15,25 @@ static void require_plain(struct str s) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct str html = {(const char *)data, size};
-    struct strbuf safe, again, text, text_again;
+    struct strbuf safe, again, text, text_again, page, scratch;
     strbuf_init(&safe, HTML_GROWTH * size);
     strbuf_init(&text, HTML_TEXT_GROWTH * size);
     FUZZ_REQUIRE(html_safe(html, &safe));
     FUZZ_REQUIRE(html_text(html, &text));
     FUZZ_REQUIRE(!html_check(strbuf_str(&safe)));
     require_plain(strbuf_str(&text));
+    strbuf_init(&page, HTML_GROWTH * size);
+    strbuf_init(&scratch, 64 * size + 64);
+    FUZZ_REQUIRE(html_page(html, &page));
+    FUZZ_REQUIRE(!html_check_page(strbuf_str(&page), &scratch));
     strbuf_init(&again, safe.n);
     strbuf_init(&text_again, text.n);
     FUZZ_REQUIRE(html_safe(strbuf_str(&safe), &again));
     FUZZ_REQUIRE(str_eq(strbuf_str(&again), strbuf_str(&safe)));
     FUZZ_REQUIRE(html_text(strbuf_str(&safe), &text_again));
     FUZZ_REQUIRE(str_eq(strbuf_str(&text_again), strbuf_str(&text)));
+    strbuf_release(&page);
+    strbuf_release(&scratch);
     strbuf_release(&safe);
     strbuf_release(&again);
     strbuf_release(&text);

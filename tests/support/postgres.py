@@ -18,6 +18,7 @@ and whoever wants one later gets a copy, which is made sooner.
 
 import glob
 import os
+import random
 import shutil
 import signal
 import socket
@@ -54,9 +55,16 @@ def find_bin():
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(('127.0.0.1', 0))
-        return s.getsockname()[1]
+    """One that nobody listens on. Not of those that the system gives out by itself: it could give
+    this one to a client before it is used, or to the very client that is to find nobody there."""
+    while True:
+        port = random.randrange(10000, 32000)
+        with socket.socket() as s:
+            try:
+                s.bind(('127.0.0.1', port))
+            except OSError:
+                continue
+        return port
 
 
 def copy(source, target):
@@ -105,7 +113,7 @@ class Postgres:
         if self.server.poll() is None:
             os.kill(self._postmaster(), how)
         try:
-            self.server.wait(20)
+            self.server.wait(120)
         except subprocess.TimeoutExpired:
             self.server.kill()
             self.server.wait()
@@ -189,7 +197,7 @@ class Postgres:
             self.server = subprocess.Popen(command, cwd=self.dir, stdin=subprocess.DEVNULL,
                                            stdout=log, stderr=log, env=self._environment(),
                                            start_new_session=True)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             if self.server.poll() is not None:
                 self.server = None

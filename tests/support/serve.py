@@ -7,7 +7,7 @@ import resource
 import selectors
 import socket
 
-from lib import wait_until
+from lib import ANSWER, LEAST, wait_until
 
 
 class Answer:
@@ -31,7 +31,7 @@ class Server:
                               env=env)
         self.connection = None
         test.addCleanup(self.disconnect)
-        self.port = int(wait_until(self._says_port, 20, 'the server').group(1))
+        self.port = int(wait_until(self._says_port, what='the server').group(1))
         self.origin = f'http://127.0.0.1:{self.port}'
         self.url = self.origin + '/v0'  # of the HN API, as an upstream
 
@@ -49,7 +49,8 @@ class Server:
         """One request after the other over one connection."""
         for attempt in (1, 2):
             if not self.connection:
-                self.connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=30)
+                self.connection = http.client.HTTPConnection('127.0.0.1', self.port,
+                                                             timeout=ANSWER)
             try:
                 self.connection.request(method, path, headers=headers or {})
                 answer = self.connection.getresponse()
@@ -77,7 +78,7 @@ class Stream:
     """One event stream, read without waiting."""
 
     def __init__(self, port, path):
-        self.socket = socket.create_connection(('127.0.0.1', port), timeout=30)
+        self.socket = socket.create_connection(('127.0.0.1', port), timeout=ANSWER)
         self.socket.sendall(f'GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n'
                             'Accept: text/event-stream\r\n\r\n'.encode())
         self.socket.setblocking(False)
@@ -112,7 +113,7 @@ class Stream:
                   for frame in rest.decode('utf-8').split('\n\n')[:-1]]
         return [(frame['event'], json.loads(frame['data'])) for frame in frames]
 
-    def wait(self, condition, seconds=15, what='an event'):
+    def wait(self, condition, seconds=LEAST, what='an event'):
         """Until condition(events) answers something true."""
         def look():
             self.pull()

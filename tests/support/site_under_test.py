@@ -9,7 +9,7 @@ import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'e2e'))
 import hostile  # noqa: E402
-from lib import (BUILD, EXIT_DONE, EXIT_UNRESOLVED, QUICK, Demo, Run, Sqlite,  # noqa: E402
+from lib import (ANSWER, BUILD, EXIT_DONE, EXIT_UNRESOLVED, QUICK, Demo, Run, Sqlite,  # noqa: E402
                  free_port, wait_until)
 
 GENERATED = 1600  # ids of the generated corpus
@@ -18,6 +18,7 @@ CHANGED = 12      # comments with an earlier version
 LONG = 10000      # a story with LONG_N comments
 LONG_N = 3000
 CODE = 20000      # a story whose text holds a long line of code
+WIDE = 21000      # a story and its answers below each other, all of words that never end
 
 
 def long_thread():
@@ -39,7 +40,22 @@ def long_thread():
 def code_story():
     return [{'id': CODE, 'type': 'story', 'by': 'someone', 'title': 'Ask HN: how wide is too wide?',
              'time': hostile.TIME, 'score': 7, 'descendants': 0,
-             'text': 'Like this:<p><pre><code>  ' + 'wide = wide + 1; ' * 30 + '\n</code></pre>'}]
+             'text': 'Like this:<p><pre><code>  ' + 'wide = wide + 1; ' * 30 + '\n</code></pre>'
+                     f'<p>As in <a href="https:&#x2F;&#x2F;news.ycombinator.com&#x2F;item?id={LONG}'
+                     f'#{LONG + 1}" rel="nofollow">https:&#x2F;&#x2F;news.ycombinato...</a> by '
+                     '<a href="http://news.ycombinator.com/user?id=someone">someone</a>.'}]
+
+
+def wide_story():
+    """Names, titles, addresses and words without a place to break them."""
+    word, name = 'W' * 300, 'N' * 60
+    answers = [{'id': WIDE + n, 'type': 'comment', 'by': name, 'parent': WIDE + n - 1,
+                'time': hostile.TIME + n, 'kids': [WIDE + n + 1] if n < 14 else [],
+                'text': f'{word} <a href="https://e.example/{word}">{word}</a><p>'
+                        f'<pre><code>{word}</code></pre>'} for n in range(1, 15)]
+    return [{'id': WIDE, 'type': 'story', 'by': name, 'title': word, 'time': hostile.TIME,
+             'url': f'https://{"d" * 60}.example/{word}', 'text': word, 'score': 3,
+             'descendants': 14, 'kids': [WIDE + 1]}] + answers
 
 
 class Site:
@@ -64,7 +80,7 @@ class Site:
         self.hostile = hostile.items(HOSTILE)
         self._import('hostile', self.hostile)
         if with_long:
-            self._import('long', long_thread() + code_story())
+            self._import('long', long_thread() + code_story() + wide_story())
         self._profile('someone', '<p>'.join(hostile.VECTORS), [i['id'] for i in self.hostile
                                                                if i['by'] == 'someone'])
         self._profile('nobody', 'about nothing', [], gone='TRUE')
@@ -72,7 +88,7 @@ class Site:
         self.base = f'http://127.0.0.1:{self.port}'
         self.server = Run(['serve', '--db', self.uri, '--listen', f'127.0.0.1:{self.port}'],
                           cwd=self.folder)
-        wait_until(self._answers, 30, 'an answer of the server')
+        wait_until(self._answers, what='an answer of the server')
         wait_until(lambda: not self.archive.rows('SELECT 1 FROM index_work LIMIT 1'), 120,
                    'an index of everything', every=0.1)
 
@@ -119,7 +135,7 @@ class Site:
 
     def get(self, path, headers=None):
         """(status, headers, body) of one request on a connection of its own."""
-        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=60)
+        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=ANSWER)
         try:
             connection.request('GET', path, headers=headers or {})
             answer = connection.getresponse()

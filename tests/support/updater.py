@@ -10,17 +10,19 @@ import http.client
 import json
 import re
 import sqlite3
+import threading
 import time
 import urllib.request
 
-from lib import COLUMNS, E2E, Demo, normalised, wait_until, with_stories
+from lib import (ANSWER, COLUMNS, E2E, LEAST, Demo, normalised, patient, wait_until,
+                 with_stories)
 
 FIRST_TIME, SECONDS_PER_ID = 1160418111, 7  # of the made-up site
 ROOM = 600  # ids that a recent upstream may still grow by without reaching the future
 
 # Short waits; what a test is about it sets itself, since the last of two options counts.
 QUICK = ['--rps', '0', '--retry-initial-ms', '20', '--retry-max-ms', '200', '--retry-jitter-ms',
-         '20', '--catchup-interval', '1s', '--lists-interval', '1s', '--stream-timeout', '20s',
+         '20', '--catchup-interval', '1s', '--lists-interval', '1s', '--stream-timeout', '60s',
          '--persist-interval', '1s', '--segment-width', '250', '--metrics-bind', '127.0.0.1:0']
 
 
@@ -60,7 +62,7 @@ class Upstream(Demo):
 
     def now(self, lo, hi):
         """{id: item or None}, past all faults."""
-        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=20)
+        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=ANSWER)
         try:
             connection.request('GET', f'/demo/truth?lo={lo}&hi={hi}')
             text = connection.getresponse().read().decode('utf-8')
@@ -69,6 +71,28 @@ class Upstream(Demo):
         lines = text.splitlines()
         assert len(lines) == hi - lo + 1, f'{len(lines)} lines for {lo} to {hi}'
         return {lo + n: normalised(json.loads(line)) for n, line in enumerate(lines)}
+
+
+class Pulse(threading.Thread):
+    """The made-up stream says something all the time, as the real one does."""
+
+    def __init__(self, url):
+        super().__init__(daemon=True)
+        self.request = urllib.request.Request(url.removesuffix('/v0') +
+                                              '/demo/stream?do=keep-alive', method='POST')
+        self.over = threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.over.wait(0.3):
+            try:
+                urllib.request.urlopen(self.request, timeout=ANSWER).close()
+            except OSError:
+                pass
+
+    def stop(self):
+        self.over.set()
+        self.join()
 
 
 def differences(archive, upstream):
@@ -99,7 +123,8 @@ def metrics_of(run):
     if not port:
         return None
     try:
-        with urllib.request.urlopen(f'http://127.0.0.1:{port.group(1)}/metrics', timeout=5) as page:
+        with urllib.request.urlopen(f'http://127.0.0.1:{port.group(1)}/metrics',
+                                    timeout=ANSWER) as page:
             lines = page.read().decode().splitlines()
     except OSError:
         return None
@@ -128,7 +153,7 @@ class UpdaterTest(E2E):
         self.wait_metric(run, 'realtime_listener_connected', 1)
         return run
 
-    def say(self, run, pattern, seconds=20):
+    def say(self, run, pattern, seconds=LEAST):
         """Waits until the log says it."""
         def look():
             text = run.so_far()
@@ -138,21 +163,21 @@ class UpdaterTest(E2E):
             return found
         return wait_until(look, seconds, f'a log line like {pattern!r}')
 
-    def wait_metric(self, run, name, least, seconds=20):
+    def wait_metric(self, run, name, least, seconds=LEAST):
         try:
             return wait_until(lambda: metric(run, name) >= least, seconds, f'{name} >= {least}')
         except AssertionError as late:
             raise AssertionError(f'{late}: {metrics_of(run)}\n{run.so_far()}') from None
 
-    def stop_updater(self, run, code=0, seconds=10):
+    def stop_updater(self, run, code=0, seconds=LEAST):
         run.signal(15)
         result = run.wait(seconds)
         self.assertEqual(result.code, code, result)
         return result
 
-    def converge(self, run, archive, upstream, seconds=30):
+    def converge(self, run, archive, upstream, seconds=LEAST):
         """Polls until the archive equals the upstream's truth."""
-        began = time.monotonic()
+        seconds, began = patient(seconds), time.monotonic()
         wrong = True
         while wrong:
             late = time.monotonic() - began > seconds
@@ -171,7 +196,7 @@ class UpdaterTest(E2E):
         print(f'\n  {type(self).__name__}: {what}: equal to the truth after {seconds:.2f} s',
               flush=True)
 
-    def settle(self, what, run, archive, upstream, since=None, seconds=30):
+    def settle(self, what, run, archive, upstream, since=None, seconds=LEAST):
         """Converges and tells how long it took, from `since` on."""
         since = since or time.monotonic()
         self.converge(run, archive, upstream, seconds)

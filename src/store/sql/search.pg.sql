@@ -43,23 +43,32 @@ SELECT gin_clean_pending_list('search_comments_words'::regclass);
 
 -- Only the index of words may be used: `+ 0` hides the key, which would read whole ranges.
 
--- name: search_stories
-SELECT item_id, words @@ $5::text::tsquery, words @@ $6::text::tsquery FROM search_stories
-WHERE words @@ $1::text::tsquery AND item_id + 0 BETWEEN $2 AND $3
-ORDER BY item_id + 0 DESC LIMIT $4;
+-- name: search_matches
+-- Of each index the newest ones in a window, and how many the window has: one question for both.
+-- OFFSET 0 keeps the inner one apart, so that the words themselves are not carried any further.
+(SELECT 0, id, COUNT(*) OVER (), title, phrase
+ FROM (SELECT item_id AS id, words @@ $11::text::tsquery AS title,
+              words @@ $12::text::tsquery AS phrase
+       FROM search_stories
+       WHERE words @@ $1::text::tsquery AND words @@ $9::text::tsquery
+         AND item_id + 0 BETWEEN $2 AND $3 OFFSET 0) AS s
+ ORDER BY id DESC LIMIT $4)
+UNION ALL
+(SELECT 1, id, COUNT(*) OVER (), NULL, phrase
+ FROM (SELECT item_id AS id, words @@ $13::text::tsquery AS phrase
+       FROM search_comments
+       WHERE words @@ $5::text::tsquery AND words @@ $10::text::tsquery
+         AND item_id + 0 BETWEEN $6 AND $7 OFFSET 0) AS c
+ ORDER BY id DESC LIMIT $8);
 
--- name: search_comments
-SELECT item_id, words @@ $5::text::tsquery, words @@ $6::text::tsquery FROM search_comments
-WHERE words @@ $1::text::tsquery AND item_id + 0 BETWEEN $2 AND $3
-ORDER BY item_id + 0 DESC LIMIT $4;
-
--- The index alone answers these where the table was vacuumed.
-
--- name: search_count_stories
-SELECT COUNT(*) FROM search_stories WHERE words @@ $1::text::tsquery;
-
--- name: search_count_comments
-SELECT COUNT(*) FROM search_comments WHERE words @@ $1::text::tsquery;
+-- name: search_count
+-- Each that is counted is a visit of its table: no index answers this alone.
+SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM search_stories
+            WHERE words @@ $1::text::tsquery AND words @@ $9::text::tsquery
+              AND item_id + 0 BETWEEN $2 AND $3 LIMIT $4) AS s),
+       (SELECT COUNT(*) FROM (SELECT 1 FROM search_comments
+            WHERE words @@ $5::text::tsquery AND words @@ $10::text::tsquery
+              AND item_id + 0 BETWEEN $6 AND $7 LIMIT $8) AS c);
 
 -- name: search_points
 SELECT id, score, descendants FROM items WHERE id = ANY ($1::bigint[]) AND score IS NOT NULL;
@@ -69,10 +78,9 @@ SELECT id, type, by, time, score, descendants, dead OR deleted, title, story_id
 FROM items WHERE id = ANY ($1::bigint[]);
 
 -- name: search_hits
-SELECT id, deleted, type, by, time, text, dead, parent, poll, url, score, title, parts, descendants,
-       story_id, url_key, domain, content_hash, kids_hash, first_seen_at, last_fetched_at,
-       last_changed_at
-FROM items WHERE id = ANY ($1::bigint[]);
-
--- name: search_stories_of
-SELECT id, title, url, score, descendants FROM items WHERE id = ANY ($1::bigint[]);
+-- Items with the stories they belong to.
+SELECT i.id, i.deleted, i.type, i.by, i.time, i.text, i.dead, i.parent, i.poll, i.url, i.score,
+       i.title, i.parts, i.descendants, i.story_id, i.url_key, i.domain, i.content_hash,
+       i.kids_hash, i.first_seen_at, i.last_fetched_at, i.last_changed_at,
+       s.title, s.url, s.score, s.descendants
+FROM items i LEFT JOIN items s ON s.id = i.story_id WHERE i.id = ANY ($1::bigint[]);

@@ -37,21 +37,22 @@ SELECT 1;
 -- name: index_tidy_comments
 SELECT 1;
 
--- name: search_stories
-SELECT rowid FROM search_stories
-WHERE search_stories MATCH $1 AND rowid BETWEEN $2 AND $3 ORDER BY rowid DESC LIMIT $4;
+-- name: search_matches
+-- Of each index the newest ones in a window. One that is not asked has LIMIT 0, since FTS5 takes no
+-- match for an error.
+SELECT 0, rowid FROM (SELECT rowid FROM search_stories
+    WHERE search_stories MATCH $1 AND rowid BETWEEN $2 AND $3 ORDER BY rowid DESC LIMIT $4)
+UNION ALL
+SELECT 1, rowid FROM (SELECT rowid FROM search_comments
+    WHERE search_comments MATCH $5 AND rowid BETWEEN $6 AND $7 ORDER BY rowid DESC LIMIT $8);
 
--- name: search_comments
-SELECT rowid FROM search_comments
-WHERE search_comments MATCH $1 AND rowid BETWEEN $2 AND $3 ORDER BY rowid DESC LIMIT $4;
-
--- name: search_count_stories
-SELECT COUNT(*) FROM (SELECT rowid FROM search_stories
-    WHERE search_stories MATCH $1 AND rowid BETWEEN $2 AND $3 ORDER BY rowid DESC LIMIT $4);
-
--- name: search_count_comments
-SELECT COUNT(*) FROM (SELECT rowid FROM search_comments
-    WHERE search_comments MATCH $1 AND rowid BETWEEN $2 AND $3 ORDER BY rowid DESC LIMIT $4);
+-- name: search_count
+SELECT (SELECT COUNT(*) FROM (SELECT rowid FROM search_stories
+            WHERE search_stories MATCH $1 AND rowid BETWEEN $2 AND $3
+            ORDER BY rowid DESC LIMIT $4)),
+       (SELECT COUNT(*) FROM (SELECT rowid FROM search_comments
+            WHERE search_comments MATCH $5 AND rowid BETWEEN $6 AND $7
+            ORDER BY rowid DESC LIMIT $8));
 
 -- name: search_points
 SELECT id, score, descendants FROM items INDEXED BY items_points
@@ -62,10 +63,9 @@ SELECT id, type, by, time, score, descendants, dead OR deleted, title, story_id
 FROM items WHERE id = $1;
 
 -- name: search_hits
-SELECT id, deleted, type, by, time, text, dead, parent, poll, url, score, title, parts, descendants,
-       story_id, url_key, domain, content_hash, kids_hash, first_seen_at, last_fetched_at,
-       last_changed_at
-FROM items WHERE id = $1;
-
--- name: search_stories_of
-SELECT id, title, url, score, descendants FROM items WHERE id = $1;
+-- Items with the stories they belong to.
+SELECT i.id, i.deleted, i.type, i.by, i.time, i.text, i.dead, i.parent, i.poll, i.url, i.score,
+       i.title, i.parts, i.descendants, i.story_id, i.url_key, i.domain, i.content_hash,
+       i.kids_hash, i.first_seen_at, i.last_fetched_at, i.last_changed_at,
+       s.title, s.url, s.score, s.descendants
+FROM items i LEFT JOIN items s ON s.id = i.story_id WHERE i.id = $1;

@@ -57,11 +57,13 @@
 
   const isShown = (comment) => !comment.parentElement.closest("details:not([open])");
 
-  /* What j and k step through: comments of a thread, else stories of a list. */
+  const stories = ".story, .work, .hit";
+
+  /* What j and k step through: comments of a thread, else what a list or a search shows. */
   const stops = () => {
     const comments = [...document.querySelectorAll(".thread .c")].filter(isShown);
     if (comments.length) return comments;
-    return [...document.querySelectorAll(".story, .work")];
+    return [...document.querySelectorAll(stories)];
   };
 
   const handle = (stop) =>
@@ -69,7 +71,7 @@
 
   const currentStop = () => {
     const focused = document.activeElement;
-    return focused && focused !== document.body ? focused.closest(".c, .story, .work") : null;
+    return focused && focused !== document.body ? focused.closest(`.c, ${stories}`) : null;
   };
 
   const goTo = (stop) => {

@@ -102,7 +102,7 @@ static struct crew *start(const struct crew_kind *k) {
 /* Another thread gets there soon, or never. */
 #define UNTIL(condition)                                                      \
     do {                                                                      \
-        int64_t deadline_ = clock_mono(&clock_machine) + 20000;               \
+        int64_t deadline_ = clock_mono(&clock_machine) + 120000;              \
         while (!(condition)) {                                                \
             if (clock_mono(&clock_machine) > deadline_)                       \
                 fail_msg("line %d: " #condition " did not happen", __LINE__); \

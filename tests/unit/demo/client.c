@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define WAIT_MS 10000
+#define WAIT_MS 120000
 
 static NORETURN void give_up(const char *what) {
     fprintf(stderr, "client: %s: %s\n", what, strerror(errno));

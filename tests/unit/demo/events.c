@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#define WAIT_MS 10000
+#define WAIT_MS 120000
 #define KEEP_MAX (32 << 20)
 
 static void drop_front(struct strbuf *b, size_t n) {

@@ -169,7 +169,7 @@ static void a_burst_takes_the_time_it_is_given(void **state) {
         control_post(d, "/demo/mention?from=1&n=100&repeat=10&per_frame=10&spread_ms=150", ""),
         200);
     control_await(d, "mentions", 1000);
-    assert_in_range(clock_mono(&clock_machine) - begin, 140, 5000);
+    assert_true(clock_mono(&clock_machine) - begin >= 140);
 }
 
 static void nonsense_is_refused(void **state) {

@@ -78,4 +78,30 @@ static inline const char *html_check(struct str s) {
     return depth ? s.p : NULL;
 }
 
+/* The same of a text for our own pages: a link within the site has one of two forms, and everything
+ * else is as ever. `scratch` is emptied and used; what is answered lies in it. */
+static inline const char *html_check_page(struct str s, struct strbuf *scratch) {
+    static const char *const pages[] = {"/item?id=", "/user?id="};
+    size_t from = 0;
+    strbuf_clear(scratch);
+    for (size_t i = 0; i < s.n; i++) {
+        struct str rest = {s.p + i, s.n - i};
+        size_t n = html_check_at(rest, "<a href=\"");
+        struct str href = {rest.p + n, rest.n - n};
+        if (!n || (!str_starts(href, pages[0]) && !str_starts(href, pages[1])))
+            continue;
+        const char *quote = memchr(href.p, '"', href.n);
+        if (!quote || quote[1] != '>')
+            return rest.p;
+        for (const char *p = href.p + strlen(pages[0]); p < quote; p++)
+            if (!strchr("0123456789#-_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", *p))
+                return rest.p;
+        strbuf_add(scratch, s.p + from, i - from);
+        strbuf_adds(scratch, "<a href=\"http://e\" rel=\"nofollow noopener noreferrer\">");
+        from = (size_t)(quote + 2 - s.p);
+    }
+    strbuf_add(scratch, s.p + from, s.n - from);
+    return html_check(strbuf_str(scratch));
+}
+
 #endif

@@ -106,6 +106,21 @@ static void writes_what_is_wanted(void **state) {
     }
 }
 
+static void pages_link_to_their_like(void **state) {
+    (void)state;
+    struct strbuf out;
+    strbuf_init(&out, 4096);
+    assert_true(
+        html_page(STR("<i>a</i> <a href=\"https:&#x2F;&#x2F;news.ycombinator.com&#x2F;item?id="
+                      "7#8\">x</a> <a href=\"http://news.ycombinator.com/user?id=pg\">pg</a> "
+                      "<a href=\"https://news.ycombinator.com/item?id=7&amp;p=2\">y</a>"),
+                  &out));
+    assert_string_equal(out.p,
+                        "<i>a</i> <a href=\"/item?id=7#8\">x</a> <a href=\"/user?id=pg\">pg</a> "
+                        "<a href=\"https://news.ycombinator.com/item?id=7&amp;p=2\"" REL ">y</a>");
+    strbuf_release(&out);
+}
+
 /* What holds for every text; answers its safe form. */
 static struct strbuf require_safe(struct str html) {
     struct strbuf safe, again, text, text_again;
@@ -296,9 +311,13 @@ static void reads_real_texts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writes_what_is_wanted), cmocka_unit_test(stops_attacks),
-        cmocka_unit_test(quotes_addresses),      cmocka_unit_test(is_not_deep),
-        cmocka_unit_test(stays_linear),          cmocka_unit_test(takes_back_what_does_not_fit),
+        cmocka_unit_test(writes_what_is_wanted),
+        cmocka_unit_test(pages_link_to_their_like),
+        cmocka_unit_test(stops_attacks),
+        cmocka_unit_test(quotes_addresses),
+        cmocka_unit_test(is_not_deep),
+        cmocka_unit_test(stays_linear),
+        cmocka_unit_test(takes_back_what_does_not_fit),
         cmocka_unit_test(reads_real_texts),
     };
     return cmocka_run_group_tests_name("hn/html", tests, NULL, NULL);

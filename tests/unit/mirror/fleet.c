@@ -93,7 +93,7 @@ static void start_live(struct fleet *f) {
     assert_ok(live_new(&(struct live_options){.clock = &f->a.clock,
                                               .upstream = f->upstream,
                                               .user_agent = "test",
-                                              .connect_timeout_ms = 5000,
+                                              .connect_timeout_ms = 120000,
                                               .stream_timeout_ms = 60000,
                                               .outage_rescan_after_ms = 300000,
                                               .poll_ms = 5000,
@@ -115,8 +115,8 @@ static void start(struct fleet *f) {
     const struct http_options http = {.clock = &f->a.clock,
                                       .max_connections = 64,
                                       .user_agent = "test",
-                                      .connect_timeout_ms = 5000,
-                                      .timeout_ms = 20000,
+                                      .connect_timeout_ms = 120000,
+                                      .timeout_ms = 120000,
                                       .max_body = 1 << 20,
                                       .max_redirects = 5};
     assert_ok(http_new(&http, &f->http, &e));

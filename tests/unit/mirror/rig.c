@@ -18,8 +18,8 @@ static void start_run(struct rig *r) {
     const struct http_options http = {.clock = &r->a.clock,
                                       .max_connections = r->o.concurrency,
                                       .user_agent = "test",
-                                      .connect_timeout_ms = 5000,
-                                      .timeout_ms = 20000,
+                                      .connect_timeout_ms = 120000,
+                                      .timeout_ms = 120000,
                                       .max_body = 1 << 20,
                                       .max_redirects = 5};
     assert_ok(http_new(&http, &r->http, &e));

@@ -8,8 +8,8 @@ struct http_options fetch_options(const struct clock *clock) {
     return (struct http_options){.clock = clock,
                                  .max_connections = 32,
                                  .user_agent = "tain-test",
-                                 .connect_timeout_ms = 2000,
-                                 .timeout_ms = 5000,
+                                 .connect_timeout_ms = 120000,
+                                 .timeout_ms = 120000,
                                  .max_body = 1000,
                                  .max_redirects = 3};
 }

@@ -270,12 +270,11 @@ static void *serve_all(void *arg) {
     return NULL;
 }
 
-static int listen_somewhere(int *ret_port) {
+static int bind_somewhere(int *ret_port) {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof a;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int failed = bind(fd, (struct sockaddr *)&a, n) || listen(fd, MAX_CONNS) ||
-                 getsockname(fd, (struct sockaddr *)&a, &n);
+    int failed = bind(fd, (struct sockaddr *)&a, n) || getsockname(fd, (struct sockaddr *)&a, &n);
     assert(!failed);
     *ret_port = ntohs(a.sin_port);
     return fd;
@@ -283,7 +282,9 @@ static int listen_somewhere(int *ret_port) {
 
 void server_start(struct server *s) {
     memset(s, 0, sizeof *s);
-    s->listen_fd = listen_somewhere(&s->port);
+    s->listen_fd = bind_somewhere(&s->port);
+    int deaf = listen(s->listen_fd, MAX_CONNS);
+    assert(!deaf);
     snprintf(s->root, sizeof s->root, "http://127.0.0.1:%d", s->port);
     int failed = pipe2(s->stop_pipe, O_CLOEXEC) || pthread_create(&s->thread, NULL, serve_all, s);
     assert(!failed);
@@ -296,8 +297,14 @@ void server_stop(struct server *s) {
     close(s->listen_fd);
 }
 
+int server_free_port(void) {
+    int port;
+    close(bind_somewhere(&port));
+    return port;
+}
+
 int server_unused_port(void) {
     int port;
-    close(listen_somewhere(&port));
+    bind_somewhere(&port); /* and kept until the program ends: it can be nobody else's */
     return port;
 }

@@ -16,6 +16,7 @@ struct server {
 
 void server_start(struct server *s);
 void server_stop(struct server *s);
-int server_unused_port(void); /* nobody listens there, at least a moment ago */
+int server_unused_port(void); /* nobody listens there, and nobody will */
+int server_free_port(void);   /* for another to listen on */
 
 #endif

@@ -79,7 +79,7 @@ static bool make_certificate(void) {
 static bool start_nghttpd(void) {
     char port[12];
     int out[2];
-    snprintf(port, sizeof port, "%d", server_unused_port());
+    snprintf(port, sizeof port, "%d", server_free_port());
     snprintf(peer.root, sizeof peer.root, "https://127.0.0.1:%s", port);
     char *argv[] = {"nghttpd", "-v", "-a",     "127.0.0.1", "-d",
                     peer.dir,  port, peer.key, peer.cert,   NULL};

@@ -14,6 +14,8 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
+#define WAIT_MS 120000 /* for what never comes */
+
 /* Routes ------------------------------------------------------------------------------------- */
 
 static sem_t gate;        /* what slow handlers wait for */
@@ -225,7 +227,7 @@ static int close_place(void **state) {
 }
 
 static UNUSED void wait_for(atomic_int *n, int wanted) {
-    for (int i = 0; i < 10000 && atomic_load(n) != wanted; i++)
+    for (int i = 0; i < WAIT_MS && atomic_load(n) != wanted; i++)
         (void)poll(NULL, 0, 1);
     assert_int_equal(atomic_load(n), wanted);
 }

@@ -195,7 +195,7 @@ static void the_archive_goes_away_and_comes_back(void **state) {
 }
 
 static const char *wait_for(struct stream_client *c) {
-    for (int i = 0; i < 5000; i++) {
+    for (int i = 0; i < 120000; i++) {
         const char *text = heard(c);
         if (*text)
             return text;

@@ -66,11 +66,17 @@ static void the_calendar_of_the_library_agrees(void **state UNUSED) {
     }
 }
 
+static void what_was_never_fetched_says_so(void **state UNUSED) {
+    assert_int_equal(fetched_seconds(INT64_C(1800000000999)), 1800000000);
+    assert_true(fetched_seconds(0) == I64_NONE && fetched_seconds(1) == I64_NONE);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_and_what_is_absent),
         cmocka_unit_test(instants),
         cmocka_unit_test(the_calendar_of_the_library_agrees),
+        cmocka_unit_test(what_was_never_fetched_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

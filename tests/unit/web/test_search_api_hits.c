@@ -41,6 +41,7 @@ static int begin(void **state UNUSED) {
     set(&hits[1], 9224, "comment");
     hits[1].it.item.text = STR("pears<p>and apples");
     hits[1].it.item.parent = 8952;
+    hits[1].it.last_fetched_at = 0; /* from a dump */
     hits[1].it.story_id = 8863;
     hits[1].story_title = hits[0].it.item.title;
     hits[1].story_url = hits[0].it.item.url;
@@ -64,7 +65,7 @@ static json_t *answer(const char *query, size_t n, int64_t total, int64_t per_pa
     struct search_words words;
     struct search_answer found = {hits, n, total, total < 20000};
     search_query_init(&asked.q);
-    asked.q.text = str_of(query);
+    asked.typed = asked.q.text = str_of(query);
     asked.page = 2;
     asked.per_page = per_page;
     asked.fields = API_FIELDS;
@@ -107,6 +108,8 @@ static void fields_of_each_kind(void **state UNUSED) {
     expect(story, "comment_text", "null");
     expect(story, "_tags", "[\"story\",\"author_dang\",\"story_8863\",\"show_hn\",\"front_page\"]");
     expect(comment, "_tags", "[\"comment\",\"author_dang\",\"story_8863\"]");
+    expect(comment, "fetched_at", "null");
+    expect(comment, "fetched_at_i", "null");
     expect(comment, "story_id", "8863");
     expect(comment, "story_title", "\"Show HN: Apple & me\"");
     expect(comment, "parent_id", "8952");

@@ -184,6 +184,8 @@ static void fields(void **state UNUSED) {
     assert_int_equal(got.fields, API_TITLE | API_URL);
     assert_int_equal(got.q.fields, SEARCH_IN_TITLE | SEARCH_IN_URL);
     assert_int_equal(got.q.n_groups, 0);
+    ask(0, "restrictSearchableAttributes", "[\"title\", \"url\"]", "query", "x", NULL);
+    assert_int_equal(got.fields, API_TITLE | API_URL);
     ask(0, "restrictSearchableAttributes", "comment_text", "query", "x", NULL);
     assert_int_equal(got.q.fields, SEARCH_IN_TEXT);
     expect_tag(0, 0, TAG_KIND, SEARCH_COMMENT);
@@ -195,6 +197,7 @@ static void fields(void **state UNUSED) {
     assert_int_equal(got.q.n_groups, 0);
     refused("restrictSearchableAttributes", "karma", "comment_text");
     refused("restrictSearchableAttributes", "title,", "comment_text");
+    refused("restrictSearchableAttributes", "[]", "comment_text");
 }
 
 static void the_answer_repeats_them(void **state UNUSED) {

@@ -62,7 +62,14 @@ static void a_healthy_mirror(void **state UNUSED) {
     says("<dt>Updater</dt><dd>active</dd>");
     says("<dt>Queue</dt><dd>12</dd>");
     says("2.0 in the last five, at most 10");
-    says("75.0 % of the ids from 1 to 1000");
+    says("but for ids that are looked at again, up to 990</dd>");
+    says("<dt>Newest upstream</dt><dd>1,000</dd>");
+    says("following the event stream");
+    says("75.0 % of the ids from 1 to 1,000");
+    says("<span>half younger than");
+    says("this minute: 10<");
+    says("1 minute ago: 0<");
+    says("2 minutes ago: 0<");
     says("100 updates");
     says_not("card bad");
     says_not("nan");
@@ -73,6 +80,21 @@ static void ranges_are_drawn_where_they_are(void **state UNUSED) {
     status_render(&b, &s);
     says("<rect class=\"full\" x=\"0.00\" width=\"250.00\"");
     says("<rect class=\"full\" x=\"500.00\" width=\"500.00\"");
+}
+
+/* Newest first: much is missing, and nothing is wrong. */
+static void history_is_being_filled(void **state UNUSED) {
+    struct status s = healthy();
+    s.state.maxitem = 60000;
+    s.state.frontier_id = s.state.frontier_excluding_waiting = 0;
+    s.ranges[1] = (struct range){50000, 60000};
+    s.counts.segments[SEG_PENDING] = 1200;
+    s.counts.segments[SEG_DONE] = 3;
+    status_render(&b, &s);
+    says("<dt>Lag</dt><dd>60,000</dd><dd class=\"note\">ids of history");
+    says("every id up to here is stored or confirmed missing");
+    says("Segments: 1,200 pending, 3 done.");
+    says_not("card bad");
 }
 
 static void trouble_stands_out(void **state UNUSED) {
@@ -93,6 +115,8 @@ static void trouble_stands_out(void **state UNUSED) {
         strbuf_clear(&b);
         status_render(&b, &s);
         says(cases[i].card);
+        if (cases[i].what == 3)
+            says("the event stream is silent");
         assert_null(strstr(strstr(b.p, "card bad") + 1, "card bad"));
     }
 }
@@ -103,7 +127,10 @@ static void nothing_is_known(void **state UNUSED) {
     status_render(&b, &s);
     says("<dt>Last event</dt><dd>never</dd>");
     says("<dt>Updater</dt><dd>not running</dd>");
-    says("0 updates");
+    says("<dt>Newest upstream</dt><dd>unknown</dd>");
+    says("no updates yet");
+    says("none in the last hour");
+    says("Segments: none.");
     says_not("s-queue");
     says_not("Coverage");
     says_not("nan");
@@ -132,14 +159,33 @@ static void the_queue_comes_from_the_process(void **state UNUSED) {
     assert_int_equal(s.queue, 7);
 }
 
+/* The archive is told of events once a minute; who follows the stream knows better. */
+static void the_last_event_comes_from_the_process(void **state UNUSED) {
+    static struct metric open = {
+        .name = "tain_realtime_listener_connected", .type = METRIC_GAUGE, .n_series = 1};
+    static struct metric age = {
+        .name = "tain_realtime_last_event_age_seconds", .type = METRIC_GAUGE, .n_series = 1};
+    struct metric *const families[] = {&age, &open};
+    struct status s = {.now = NOW, .updater = {.last_sse_event_at = NOW - 50000}};
+    metric_set(&age, 0, 3000);
+    metric_set(&open, 0, 0);
+    status_of_process(&s, families, 2);
+    assert_int_equal(s.updater.last_sse_event_at, NOW - 50000);
+    metric_set(&open, 0, 1);
+    status_of_process(&s, families, 2);
+    assert_int_equal(s.updater.last_sse_event_at, NOW - 3000);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_healthy_mirror, fresh, release),
         cmocka_unit_test_setup_teardown(ranges_are_drawn_where_they_are, fresh, release),
+        cmocka_unit_test_setup_teardown(history_is_being_filled, fresh, release),
         cmocka_unit_test_setup_teardown(trouble_stands_out, fresh, release),
         cmocka_unit_test_setup_teardown(nothing_is_known, fresh, release),
         cmocka_unit_test_setup_teardown(it_is_a_page, fresh, release),
         cmocka_unit_test(the_queue_comes_from_the_process),
+        cmocka_unit_test(the_last_event_comes_from_the_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
