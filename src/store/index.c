@@ -158,6 +158,29 @@ enum verdict store_index_lag(struct store *s, int64_t *ret_ids, int64_t *ret_sin
     return v;
 }
 
+struct waiting {
+    unsigned kinds;
+    int64_t *ids;
+    size_t n, max;
+};
+
+static enum verdict take_waiting(void *ctx, const struct db_row *row) {
+    struct waiting *w = ctx;
+    if (w->n < w->max && search_kind_of(db_row_text(row, 1)) & w->kinds)
+        w->ids[w->n++] = db_row_int(row, 0);
+    return V_OK;
+}
+
+enum verdict store_index_waits_by(struct store *s, struct str name, unsigned kinds,
+                                  int64_t *ret_ids, size_t max, size_t *ret_n, struct err *e) {
+    struct waiting w = {.kinds = kinds, .ids = ret_ids, .max = max};
+    enum verdict v =
+        db_run(s->db, SQL_INDEX_WAITS_BY,
+               DB_VALS(DBT(name), DBI(SEARCH_WAITING), DBI(SEARCH_WAITING)), take_waiting, &w, e);
+    *ret_n = w.n;
+    return v;
+}
+
 enum verdict store_index_all(struct store *s, struct err *e) {
     static const int steps[] = {SQL_INDEX_FORGET_WORK, SQL_INDEX_EMPTY_STORIES,
                                 SQL_INDEX_EMPTY_COMMENTS, SQL_INDEX_NOTE_ALL};

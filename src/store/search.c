@@ -161,7 +161,7 @@ static void plan_needs(struct walk *w) {
     }
 }
 
-static enum verdict search_in_transaction(struct search *s, struct search_answer *ret) {
+static enum verdict search_everywhere(struct search *s, struct search_answer *ret) {
     struct walk w = {.s = s};
     enum verdict v = search_find_bounds(s);
     if (v != V_OK)
@@ -217,9 +217,12 @@ enum verdict store_search(struct store *st, struct arena *a, const struct search
     search_terms_of(a, q->text, &s.terms);
     s.deadline = clock_mono(st->clock) + WORK_MS;
     v = search_find_front(&s);
+    /* What is found is looked at once more when it is read: no snapshot is needed, and on
+     * PostgreSQL one would cost two round trips. SQLite takes its locks only once in a transaction.
+     */
+    if (v == V_OK && store_is_shared(st))
+        return search_everywhere(&s, ret);
     if (v == V_OK)
         v = db_begin_read(st->db, e);
-    if (v != V_OK)
-        return v;
-    return store_end(st, search_in_transaction(&s, ret), e);
+    return v == V_OK ? store_end(st, search_everywhere(&s, ret), e) : v;
 }

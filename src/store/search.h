@@ -17,6 +17,14 @@ MUST_CHECK enum verdict store_index_step(struct store *s, size_t max_items, int6
  * milliseconds, 0: nothing waits). */
 MUST_CHECK enum verdict store_index_lag(struct store *s, int64_t *ret_ids, int64_t *ret_since,
                                         struct err *e);
+/* What a person wrote that no search finds yet: of the newest SEARCH_WAITING ids that wait, those
+ * of these kinds (SEARCH_ bits), the newest first, at most `max`. Not all of them need to be
+ * waiting.
+ */
+#define SEARCH_WAITING 20000
+MUST_CHECK enum verdict store_index_waits_by(struct store *s, struct str name, unsigned kinds,
+                                             int64_t *ret_ids, size_t max, size_t *ret_n,
+                                             struct err *e);
 /* Notes everything that is stored for indexing again. */
 MUST_CHECK enum verdict store_index_all(struct store *s, struct err *e);
 

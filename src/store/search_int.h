@@ -59,7 +59,7 @@ struct search {
 void search_make_exprs(struct search *s);
 
 /* search_filter.c */
-/* The front page, when it is asked for: before the transaction, since that read has its own. */
+/* The front page, when it is asked for: before any transaction, since that read has its own. */
 MUST_CHECK enum verdict search_find_front(struct search *s);
 /* The ids that the tags and the times leave over. */
 MUST_CHECK enum verdict search_find_bounds(struct search *s);

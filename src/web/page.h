@@ -1,7 +1,7 @@
 /* What all pages are made of: head, navigation and foot of a page, and the small parts of it
  * (times, names, links, counts). Everything that comes from outside is escaped here, or passes the
  * whitelist of hn/html.h. No inline script and no inline style: the policy of the server forbids
- * both. The clock is passed in. Pure functions but for page_open(), page_close() and page_now(),
+ * both. The clock is passed in. Pure functions but for those that take a call,
  * which run on the thread of their call. */
 #ifndef TAIN_WEB_PAGE_H
 #define TAIN_WEB_PAGE_H
@@ -35,6 +35,8 @@ MUST_CHECK enum verdict page_close(struct call *c, struct err *e);
  * `message` is a sentence of ours, `original` its address at the upstream. */
 MUST_CHECK enum verdict page_missing(struct call *c, const char *message, struct str original,
                                      struct err *e);
+/* A note on what is not in the search index yet, where there is something: it cannot be found. */
+MUST_CHECK enum verdict page_index_note(struct call *c, struct err *e);
 /* Now in unix milliseconds, by the clock of the server. */
 int64_t page_now(const struct call *c);
 

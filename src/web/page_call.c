@@ -2,6 +2,7 @@
  */
 #include "web/page.h"
 
+#include "store/search.h"
 #include "web/server.h"
 
 void page_open(struct call *c, const struct page_head *h) {
@@ -18,6 +19,17 @@ enum verdict page_close(struct call *c, struct err *e) {
     if (v != V_OK)
         return v;
     page_end(&c->body, state.present ? &state : NULL, page_now(c));
+    return V_OK;
+}
+
+enum verdict page_index_note(struct call *c, struct err *e) {
+    int64_t waiting, since;
+    enum verdict v = store_index_lag(c->store, &waiting, &since, e);
+    if (v != V_OK || !waiting)
+        return v;
+    strbuf_adds(&c->body, "<p class=\"note\">Up to ");
+    page_number(&c->body, waiting);
+    strbuf_adds(&c->body, " items are not in the search index yet.</p>\n");
     return V_OK;
 }
 

@@ -267,18 +267,6 @@ static void how_many(struct strbuf *b, const struct search_answer *found, int64_
     strbuf_addf(b, ", %lld ms</p>", (long long)ms);
 }
 
-/* What is not indexed yet cannot be found: say so where someone looks for it. */
-static enum verdict index_note(struct call *c, struct err *e) {
-    int64_t waiting, since;
-    enum verdict v = store_index_lag(c->store, &waiting, &since, e);
-    if (v != V_OK || !waiting)
-        return v;
-    strbuf_adds(&c->body, "<p class=\"note\">Up to ");
-    page_number(&c->body, waiting);
-    strbuf_adds(&c->body, " items are not in the search index yet.</p>\n");
-    return V_OK;
-}
-
 static enum verdict results(struct call *c, const struct form *f, const struct search_query *q,
                             struct err *e) {
     struct search_answer found;
@@ -317,7 +305,7 @@ static enum verdict page_search(struct call *c, struct err *e) {
     else
         v = results(c, &form, &q, e);
     if (v == V_OK)
-        v = index_note(c, e);
+        v = page_index_note(c, e);
     return v == V_OK ? page_close(c, e) : v;
 }
 

@@ -17,10 +17,11 @@ static const char *const shown_words[] = {"everything", "stories", "comments"};
 struct works {
     struct read_items items, stories; /* stories: those that comments belong to, any order */
     bool more;
+    bool by_index; /* what the index does not know yet may be missing */
 };
 
 /* The list of the profile is exact and in order; without one, and for one kind alone, the search
- * index knows. */
+ * index knows, and of those it never heard of what waits for it. */
 static enum verdict works_by_list(struct call *c, const struct user *u, int64_t page,
                                   struct works *ret, struct err *e) {
     size_t begin = (size_t)(page - 1) * PER_PAGE;
@@ -32,13 +33,31 @@ static enum verdict works_by_list(struct call *c, const struct user *u, int64_t 
     return store_read_items(c->store, c->arena, u->submitted + begin, n, &ret->items, e);
 }
 
+static unsigned kinds_of(enum shown shown) {
+    switch (shown) {
+    case SHOW_COMMENTS:
+        return SEARCH_COMMENT;
+    case SHOW_STORIES:
+        return SEARCH_STORY | SEARCH_POLL | SEARCH_JOB;
+    default:
+        return SEARCH_ANY & ~(unsigned)SEARCH_POLLOPT;
+    }
+}
+
+static enum verdict works_that_wait(struct call *c, struct str name, enum shown shown,
+                                    struct works *ret, struct err *e) {
+    int64_t ids[PER_PAGE];
+    size_t n = 0;
+    enum verdict v = store_index_waits_by(c->store, name, kinds_of(shown), ids, PER_PAGE, &n, e);
+    return v == V_OK && n ? store_read_items(c->store, c->arena, ids, n, &ret->items, e) : v;
+}
+
 static enum verdict works_by_search(struct call *c, struct str name, enum shown shown, int64_t page,
                                     struct works *ret, struct err *e) {
     struct search_query q;
     struct search_answer answer;
-    unsigned kinds = shown == SHOW_COMMENTS  ? SEARCH_COMMENT
-                     : shown == SHOW_STORIES ? SEARCH_STORY | SEARCH_POLL | SEARCH_JOB
-                                             : SEARCH_ANY & ~(unsigned)SEARCH_POLLOPT;
+    unsigned kinds = kinds_of(shown);
+    ret->by_index = true;
     search_query_init(&q);
     q.groups[0] = (struct search_group){.tags = {{.kind = TAG_AUTHOR, .name = name}}, .n = 1};
     q.groups[1] = (struct search_group){.tags = {{.kind = TAG_KIND, .kinds = kinds}}, .n = 1};
@@ -186,18 +205,32 @@ static enum verdict read_works(struct call *c, struct str name, const struct rea
         v = works_by_list(c, &u->user, page, ret, e);
     else
         v = works_by_search(c, name, shown, page, ret, e);
+    if (v == V_OK && ret->by_index && !ret->items.n && page == 1)
+        v = works_that_wait(c, name, shown, ret, e);
     if (v == V_OK && !u && !ret->items.n && shown == SHOW_ALL)
         return V_NOT_FOUND;
     return v == V_OK ? read_stories(c, ret, e) : v;
 }
 
+/* As long as the index is behind, nobody can say that there is no such person. */
 static enum verdict missing_person(struct call *c, struct str name, struct err *e) {
-    CLEANUP(strbuf_release) struct strbuf original;
+    int64_t waiting, since;
+    enum verdict v = store_index_lag(c->store, &waiting, &since, e);
+    if (v != V_OK)
+        return v;
+    CLEANUP(strbuf_release) struct strbuf original, message;
+    strbuf_init(&message, 1024);
+    strbuf_adds(&message, "Nobody of that name has written anything that is kept here");
+    if (waiting) {
+        strbuf_adds(&message, ", as far as can be told by now: up to ");
+        page_number(&message, waiting);
+        strbuf_adds(&message, " items are not in the search index yet");
+    }
+    strbuf_addc(&message, '.');
     strbuf_init(&original, CALL_QUERY_MAX * 3);
     strbuf_adds(&original, PAGE_HN_USER);
     strbuf_add_urlencoded(&original, name);
-    return page_missing(c, "Nobody of that name has written anything that is kept here.",
-                        strbuf_str(&original), e);
+    return page_missing(c, message.p, strbuf_str(&original), e);
 }
 
 static enum verdict page_user(struct call *c, struct err *e) {
@@ -229,7 +262,8 @@ static enum verdict page_user(struct call *c, struct err *e) {
         user_href(&href, name, shown, page + 1);
         page_more(&c->body, strbuf_str(&href), "More");
     }
-    return page_close(c, e);
+    v = w.by_index ? page_index_note(c, e) : V_OK;
+    return v == V_OK ? page_close(c, e) : v;
 }
 
 static const struct route routes[] = {

@@ -204,6 +204,30 @@ static void texts_of_every_size(void **state) {
         find(f, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"), "7");
 }
 
+static void what_a_person_wrote_while_it_waits(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    struct batch *b = wide_batch(f);
+    put_item(b, T0, "{'id':1,'type':'story','by':'pg','title':'far below'}");
+    put_item(b, T0, "{'id':30000,'type':'story','by':'pg','title':'one'}");
+    put_item(b, T0, "{'id':30001,'type':'comment','by':'PG','parent':30000,'text':'another'}");
+    put_item(b, T0, "{'id':30002,'type':'comment','by':'pg','parent':30000,'text':'two'}");
+    put_item(b, T0, "{'id':30003,'type':'comment','parent':30000,'deleted':true}");
+    apply_ok(f->s, b);
+    int64_t ids[3];
+    size_t n;
+    assert_ok(store_index_waits_by(f->s, STR("pg"), SEARCH_ANY, ids, 3, &n, &e));
+    assert_true(n == 2 && ids[0] == 30002 && ids[1] == 30000);
+    assert_ok(store_index_waits_by(f->s, STR("pg"), SEARCH_STORY, ids, 3, &n, &e));
+    assert_true(n == 1 && ids[0] == 30000);
+    assert_ok(store_index_waits_by(f->s, STR("pg"), SEARCH_ANY, ids, 1, &n, &e));
+    assert_true(n == 1 && ids[0] == 30002);
+    while (step(f, 1000) > 0)
+        continue;
+    assert_ok(store_index_waits_by(f->s, STR("pg"), SEARCH_ANY, ids, 3, &n, &e));
+    assert_int_equal(n, 0);
+}
+
 int index_tests(void) {
     const struct CMUnitTest tests[] = {
         CASE(only_news_are_noted),
@@ -217,6 +241,7 @@ int index_tests(void) {
         CASE(a_step_that_fails_leaves_the_work),
         CASE(one_indexer_at_a_time),
         CASE(texts_of_every_size),
+        CASE(what_a_person_wrote_while_it_waits),
     };
     return cmocka_run_group_tests_name("index", tests, NULL, NULL);
 }

@@ -34,12 +34,16 @@ def corpus():
 
 
 class SearchPage:
-    def served(self):
+    def imported(self):
         archive = self.archive()
         dump = str(self.folder / 'corpus.ndjson')
         with open(dump, 'w', encoding='utf-8') as file:
             file.writelines(json.dumps(item) + '\n' for item in corpus())
         self.assertEqual(self.run_tain('import', dump, '--db', archive.uri).code, EXIT_DONE)
+        return archive
+
+    def served(self):
+        archive = self.imported()
         self.assertEqual(self.run_tain('search', '--index', '--db', archive.uri).code, EXIT_DONE)
         return Server(self, archive)
 
@@ -50,6 +54,26 @@ class SearchPage:
                                             answer.text)]
         total = re.search(r'class="note">(?:at least )?([\d,]+) results?,', answer.text)
         return found, int(total.group(1).replace(',', '')), answer.text
+
+    def test_a_person_whom_the_index_does_not_know_yet(self):
+        archive = self.imported()
+        server = Server(self, archive, '--no-index')
+        for query, ids in (('id=bob', [40, 31]), ('id=bob&show=comments', [40]),
+                           ('id=bob&show=stories', [31])):
+            page = server.get('/user?' + query)
+            self.assertEqual(page.status, 200, page.text)
+            self.assertIn('items are not in the search index yet', page.text)
+            shown = re.findall(r'/item\?id=(\d+)', page.text.partition('<ol')[2])
+            self.assertEqual([n for n in dict.fromkeys(int(i) - FIRST for i in shown) if n in ids],
+                             ids)
+        nobody = server.get('/user?id=nobody')
+        self.assertEqual(nobody.status, 404)
+        self.assertIn('items are not in the search index yet', nobody.text)
+        self.assertEqual(self.run_tain('search', '--index', '--db', archive.uri).code, EXIT_DONE)
+        for name, status in (('bob', 200), ('nobody', 404)):
+            page = server.get(f'/user?id={name}')
+            self.assertEqual(page.status, status)
+            self.assertNotIn('not in the search index', page.text)
 
     def test_the_form_finds_and_filters(self):
         server = self.served()

@@ -13,6 +13,13 @@ UPDATE index_work SET hi = $2 WHERE work_id = $1;
 -- name: index_lag
 SELECT COALESCE(SUM(hi - lo + 1), 0), COALESCE(MIN(noted_at), 0) FROM index_work;
 
+-- name: index_waits_by
+-- Of the newest ids that wait: what a person wrote.
+SELECT id, type FROM items
+WHERE id > (SELECT MAX(hi) FROM index_work) - $2 AND id <= (SELECT MAX(hi) FROM index_work)
+  AND by = $1
+ORDER BY id DESC LIMIT $3;
+
 -- name: index_note_all
 INSERT INTO index_work (lo, hi, noted_at)
 SELECT lo, hi, tain_now_ms()
