@@ -104,11 +104,19 @@ static struct turn look(struct listener *l) {
     return t;
 }
 
-static bool ask_for_page(struct listener *l) {
+static void set_paging(struct listener *l, bool paging) {
     pthread_mutex_lock(&l->events->lock);
-    l->paging = true;
+    l->paging = paging;
     pthread_mutex_unlock(&l->events->lock);
-    return web_errand(l->events->web, &l->errand);
+}
+
+/* False: the server stops. */
+static bool ask_for_page(struct listener *l) {
+    set_paging(l, true); /* before: it may be done at once */
+    bool taken = web_errand(l->events->web, &l->errand);
+    if (!taken)
+        set_paging(l, false);
+    return taken;
 }
 
 /* Makes the next thing to be sent. False: the stream is over. The head stays empty when there is

@@ -163,7 +163,7 @@ static const struct route routes[] = {
     {"/slow", slow, ROUTE_QUERY, DIALECT_PAGE, NULL},
     {"/long", long_page, ROUTE_QUERY, DIALECT_PAGE, NULL},
     {"/batch/*", one, ROUTE_QUICK, DIALECT_API, many},
-    {"/events", events, ROUTE_QUERY, DIALECT_API, NULL},
+    {"/ticks", events, ROUTE_QUERY, DIALECT_API, NULL},
 };
 static const struct route_table table = {routes, ARRAY_LEN(routes), AREA_PAGES};
 static const struct route_table *const tables[] = {&table};

@@ -138,7 +138,7 @@ static void only_get_and_head(void **state) {
     assert_int_equal(a.n, 0);
     assert_non_null(strstr(a.head, "Content-Length: 21000\r\n"));
     free(a.head);
-    a = client_ask(p->port, "HEAD", "/events", "");
+    a = client_ask(p->port, "HEAD", "/ticks", "");
     assert_int_equal(a.status, 200);
     free(a.head);
     assert_int_equal(atomic_load(&closed_streams), 1);
@@ -334,7 +334,7 @@ static void a_stream_goes_on_until_someone_ends_it(void **state) {
     start(p, (struct web_options){0});
     atomic_store(&closed_streams, 0);
     int fd = client_dial(p->port);
-    client_send(fd, "GET /events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+    client_send(fd, "GET /ticks HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
                     "Accept: text/event-stream\r\n\r\n");
     free(client_until(fd, "hello 1\n"));
     assert_int_equal(metric_get(&m_web_streams, 0), 1);
@@ -359,7 +359,7 @@ static void a_stream_ends_with_its_client_and_with_the_server(void **state) {
     start(p, (struct web_options){0});
     atomic_store(&closed_streams, 0);
     int fd = client_dial(p->port);
-    client_send(fd, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    client_send(fd, "GET /ticks HTTP/1.1\r\nHost: localhost\r\n\r\n");
     free(client_until(fd, "hello 0\n"));
     close(fd);
     for (int i = 0; i < WAIT_MS && atomic_load(&closed_streams) == 0; i++) {
@@ -368,7 +368,7 @@ static void a_stream_ends_with_its_client_and_with_the_server(void **state) {
     }
     assert_int_equal(atomic_load(&closed_streams), 1);
     fd = client_dial(p->port);
-    client_send(fd, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    client_send(fd, "GET /ticks HTTP/1.1\r\nHost: localhost\r\n\r\n");
     free(client_until(fd, "hello 0\n"));
     stop(p);
     assert_int_equal(atomic_load(&closed_streams), 2);
