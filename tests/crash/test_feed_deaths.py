@@ -111,6 +111,9 @@ class FeedUnderFire(UpdaterTest):
                 'the last change at a reader', every=0.1)
             self.assertIsNone(follower.failure)
 
+    def head(self):
+        return self.archive.rows('SELECT head FROM feed_state')[0][0]
+
     def all_numbered(self):
         waiting, head = self.archive.rows('SELECT (SELECT COUNT(*) FROM change_log WHERE pos IS '
                                           'NULL), (SELECT head FROM feed_state)')[0]
@@ -177,7 +180,9 @@ class FeedUnderFire(UpdaterTest):
         writing = self.begin_writing(1000)
         deaths = {'reader': 0, 'server': 0, 'database': 0}
         for n in range(ROUNDS):
-            time.sleep(chance.uniform(0.05, 1))
+            before = self.head()
+            wait_until(lambda: self.head() > before, 120, 'something new', every=0.05)
+            time.sleep(chance.uniform(0, 1))
             kind = list(deaths)[n % 3] if n < 3 else chance.choice(list(deaths))
             deaths[kind] += 1
             if kind == 'reader':
@@ -192,7 +197,8 @@ class FeedUnderFire(UpdaterTest):
                 self.server.start()
             if writing.poll() is not None:
                 writing = self.begin_writing(1000)
-        time.sleep(chance.uniform(0.05, 0.5))
+        before = self.head()
+        wait_until(lambda: self.head() > before, 120, 'something new', every=0.05)
         writing.kill()
         writing.wait()
         wait_until(lambda: not self.archive.rows(
