@@ -34,12 +34,12 @@ run_one() { # NAME OF THE SANITIZERS, BUILD FOLDER, END-TO-END SUITES
 }
 
 # Threads: catch-up has the most of them, and the slowest sanitizer.
-ALL="catchup updater serve feed dump dump_trouble verify dead_letter doctor"
+ALL="catchup updater serve feed cdc_ws dump dump_trouble verify dead_letter doctor"
 
 for kind in ${*:-address thread}; do
     case "$kind" in
     address) run_one address,undefined build-asan "$ALL" ;;
-    thread) run_one thread build-tsan "catchup updater hn_api mirror_of_mirror" ;;
+    thread) run_one thread build-tsan "catchup updater hn_api cdc_ws mirror_of_mirror" ;;
     *) echo "sanitize.sh: '$kind' is neither 'address' nor 'thread'" >&2; exit 2 ;;
     esac
 done

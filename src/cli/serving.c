@@ -60,10 +60,10 @@ static const char *from_environment(const char *name) {
 int serving_start(struct serving *v, const struct settings *s, const struct monitor *m,
                   struct notify *n) {
     struct err e;
-    allow_files(s->max_connections + s->feed_clients);
     *v = (struct serving){.options = options_of(s, m)};
     enum verdict verdict = feed_secret_load(s, from_environment, v->feed_key, &e);
     v->options.feed_key = v->feed_key[0] ? v->feed_key : NULL;
+    allow_files(s->max_connections + (v->options.feed_key ? s->feed_clients : 0));
     if (verdict == V_OK)
         verdict = web_start(&v->options, &v->web, &e);
     if (verdict != V_OK) {

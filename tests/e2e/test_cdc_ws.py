@@ -9,8 +9,8 @@ import socket
 import subprocess
 import unittest
 
-from lib import (BUILD, E2E, EXIT_DONE, EXIT_USAGE, ROOT, OnPostgres, OnSqlite, environment,
-                 wait_until)
+from lib import (BUILD, E2E, EXIT_DONE, EXIT_USAGE, PATIENCE, ROOT, OnPostgres, OnSqlite,
+                 environment, wait_until)
 from npm import npm_folder
 from serve import Server
 from websocket import CLOSE, PING, PONG, TEXT, WebSocket, frame
@@ -425,7 +425,8 @@ class Manners(OnSqlite, CdcTest):
         events = self.collect(server, head, 200)
         self.assertEqual([e['data']['score'] for e in events], list(range(200)))
         wait_until(lambda: self.closed_as(server, 'slow') >= len(deaf), 60, 'the end of them')
-        self.assertLess(server.memory() - before, 64 * MIB)
+        if PATIENCE == 1:  # a sanitizer has a memory of its own
+            self.assertLess(server.memory() - before, 64 * MIB)
         self.assertEqual(server.get('/v0/maxitem.json').status, 200)
 
     def test_a_client_that_does_not_answer(self):
