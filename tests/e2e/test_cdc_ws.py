@@ -148,10 +148,10 @@ class Hears:
     def test_a_row_of_a_mebibyte(self):
         server = self.feed()
         client = self.listen(server)
+        much = ("replace(hex(zeroblob(524288)), '0', '%s')" if isinstance(self, OnSqlite)
+                else "repeat('%s', 1048576)")  # too long for a command line
         for score, letter in ((1, 'x'), (2, 'y')):
-            # too long for a command line
-            self.change(9, score, text="' || replace(hex(zeroblob(524288)), '0', '%s') || '" % letter
-                        if isinstance(self, OnSqlite) else "' || repeat('%s', 1048576) || '" % letter)
+            self.change(9, score, text="' || " + much % letter + " || '")
         client.wait(lambda w: len(w.events) == 2, 'two long events')
         self.assertEqual([e['data']['text'][:MIB] for e in client.events],
                          ['x' * MIB, 'y' * MIB])
@@ -212,12 +212,12 @@ class Keys(OnSqlite, CdcTest):
                                  ('x' * 1025, 'longer than 1024'), ('a\0b', 'holds no key')):
             path.write_text(content, encoding='utf-8')
             done = self.run_tain('serve', '--db', archive.uri, '--listen', '127.0.0.1:0',
-                             '--cdc-key-file', path)
+                                 '--cdc-key-file', path)
             self.assertEqual(done.code, EXIT_USAGE, done)
             self.assertRegex(done.err, pattern)
             self.assertNotIn('words', done.err)
-        done = self.run_tain('serve', '--db', archive.uri, '--listen', '127.0.0.1:0', '--cdc-key-file',
-                         self.folder / 'nowhere')
+        done = self.run_tain('serve', '--db', archive.uri, '--listen', '127.0.0.1:0',
+                             '--cdc-key-file', self.folder / 'nowhere')
         self.assertEqual(done.code, EXIT_USAGE, done)
         self.assertIn('No such file', done.err)
 
