@@ -92,8 +92,8 @@ static void leave(struct ws_hall *h, struct ws_peer *p) {
         h->peers = p->next;
     if (p->next)
         p->next->prev = p->prev;
-    /* The HTTP library may not have closed its own descriptor of this socket yet, and as long as one
-     * is open epoll would go on telling of it. */
+    /* The HTTP library may not have closed its own descriptor of this socket yet, and as long as
+     * one is open epoll would go on telling of it. */
     (void)epoll_ctl(h->epoll_fd, EPOLL_CTL_DEL, p->fd, NULL);
     if (p->counted)
         crowd_leave(h->o.web, p->address);

@@ -1,9 +1,9 @@
 """How long is the way of a change from its commit to each of 1,000 WebSocket clients?
 
 A writer commits 200 changes a second for 20 seconds, each a transaction of its own that holds the
-time at which it was made. feed_clients.c listens with 1,000 connections and looks that nobody misses
-one; a delay is counted from before the commit to the moment the bytes are read. The server's memory
-is its peak."""
+time at which it was made. feed_clients.c listens with 1,000 connections and looks that nobody
+misses one; a delay is counted from before the commit to the moment the bytes are read. The server's
+memory is its peak."""
 
 import json
 import os
@@ -59,8 +59,8 @@ class PgWriter(threading.Thread):
         done = subprocess.run(
             [os.path.join(self.db.server.bin, 'pgbench'), '-n', '-c', '4', '-R', str(RATE), '-T',
              str(SECONDS), '-f', self.script, self.db.uri()],
-            env=dict(os.environ, PGOPTIONS='-c search_path=tain'), stdout=subprocess.PIPE, text=True,
-            check=True)
+            env=dict(os.environ, PGOPTIONS='-c search_path=tain'), stdout=subprocess.PIPE,
+            text=True, check=True)
         self.written = int(re.search(r'actually processed: (\d+)', done.stdout).group(1))
 
 
