@@ -1,5 +1,6 @@
 #include "web/ws_peer.h"
 
+#include "web/feed_frames.h"
 #include "web/ws_wire.h"
 
 #include <errno.h>
@@ -121,21 +122,14 @@ void ws_peer_free(struct ws_peer *p) {
     free(p);
 }
 
-static void add_id(struct strbuf *b, const char *name, struct feed_id id) {
-    char text[FEED_ID_MAX];
-    feed_id_format(id, text);
-    strbuf_addf(b, ",\"%s\":\"%s\"", name, text);
-}
-
 static void greet(struct ws_peer *p, const struct feed_state *st) {
     CLEANUP(strbuf_release) struct strbuf b;
     struct feed_id cursor = feed_client_cursor(p->client);
-    int64_t head = p->ask.since.pos < 0 ? cursor.pos : st->head;
+    struct feed_state told = *st;
+    if (p->ask.since.pos < 0)
+        told.head = cursor.pos; /* what came since it joined is still to be told */
     strbuf_init(&b, WS_TEXT_MAX);
-    strbuf_adds(&b, "{\"type\":\"hello\"");
-    add_id(&b, "head", (struct feed_id){st->epoch, head});
-    add_id(&b, "oldest", (struct feed_id){st->epoch, st->oldest});
-    strbuf_addf(&b, ",\"epoch\":%lld}", (long long)st->epoch);
+    feed_add_hello(&b, &told);
     ws_out_text(&p->out, strbuf_str(&b), cursor);
 }
 
@@ -158,10 +152,7 @@ static void join(struct ws_peer *p) {
 static void tell_gap(struct ws_peer *p, const struct feed_taken *t) {
     CLEANUP(strbuf_release) struct strbuf b;
     strbuf_init(&b, WS_TEXT_MAX);
-    strbuf_adds(&b, "{\"type\":\"gap\"");
-    add_id(&b, "from", t->from);
-    add_id(&b, "to", t->to);
-    strbuf_adds(&b, "}");
+    feed_add_gap(&b, t->from, t->to);
     ws_out_text(&p->out, strbuf_str(&b), t->to);
 }
 
