@@ -394,7 +394,7 @@ class Client:
                            'PATH': os.environ['PATH']})
         done = subprocess.run(['node', str(here / 'search_client.cjs'), str(story['id']),
                                story['by'], story['title'].split()[-1]], env=env, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600,
                               cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         got = json.loads(done.stdout)
