@@ -62,11 +62,11 @@ python3 - "$page" <<'PY'
 import json, sys, time, urllib.request
 
 def get(path):
-    with urllib.request.urlopen(sys.argv[1] + path, timeout=10) as answer:
+    with urllib.request.urlopen(sys.argv[1] + path, timeout=120) as answer:
         return answer.read().decode()
 
 def until(ask, what):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while time.monotonic() < deadline:
         answer = ask()
         if answer:

@@ -28,7 +28,7 @@ class CheckCase(unittest.TestCase):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
             done = subprocess.run([sys.executable, ROOT / "tools" / self.tool, root],
-                                  capture_output=True, text=True, timeout=60)
+                                  capture_output=True, text=True, timeout=600)
             return done.returncode, done.stdout + done.stderr
 
     def red(self, files, expected):
@@ -91,7 +91,7 @@ class Layers(CheckCase):
 
     def test_no_tree(self):
         done = subprocess.run([sys.executable, ROOT / "tools" / self.tool, "/nonexistent"],
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=600)
         self.assertEqual(done.returncode, 2)
 
 
@@ -169,7 +169,7 @@ class Lint(unittest.TestCase):
             (root / "build" / "compile_commands.json").write_text(json.dumps([
                 {"directory": str(root), "file": name, "command": f"cc -Wall -o x.o -c {name}"}]))
             command = [sys.executable, root / "tools" / "lint.py", root / "build", step]
-            done = subprocess.run(command, capture_output=True, timeout=60)
+            done = subprocess.run(command, capture_output=True, timeout=600)
             return done.returncode
 
     def test_format(self):

@@ -14,7 +14,7 @@ import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
 import hostile  # noqa: E402
-from lib import PostgresArchive, shared_postgres  # noqa: E402
+from lib import ANSWER, PostgresArchive, shared_postgres  # noqa: E402
 from site_under_test import CODE, LONG, LONG_N, Site, internal  # noqa: E402
 
 VOID = {'meta', 'link', 'input', 'br', 'hr', 'img', 'wbr'}
@@ -115,7 +115,7 @@ class Pages:
         super().setUpClass()
         cls.site = cls.make_site()
         cls.addClassCleanup(cls.site.close)
-        cls.connection = http.client.HTTPConnection('127.0.0.1', cls.site.port, timeout=60)
+        cls.connection = http.client.HTTPConnection('127.0.0.1', cls.site.port, timeout=ANSWER)
         cls.addClassCleanup(cls.connection.close)
 
     def fetch(self, path):

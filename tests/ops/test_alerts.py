@@ -25,7 +25,7 @@ SECONDS = {'s': 1, 'm': 60, 'h': 3600}
 
 def promtool(*arguments):
     done = subprocess.run(['promtool', *map(str, arguments)], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=120)
+                          stderr=subprocess.STDOUT, text=True, timeout=600)
     return done.returncode == 0, done.stdout
 
 
