@@ -17,7 +17,8 @@ flags="-std=gnu17 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -Isrc -Itests/uni
 libraries="$(pkg-config --libs libidn2 libxxhash) -lwslay -lpthread"
 # WebSocket clients, and the feed that they listen to over a log in memory.
 feed="src/store/feed_id.c src/feed/client.c src/feed/event.c src/feed/filter.c src/feed/hub.c
-    src/web/web_metrics.c src/web/ws_out.c src/web/ws_peer.c src/web/ws_wire.c
+    src/web/feed_frames.c src/web/web_metrics.c src/web/ws_out.c src/web/ws_peer.c
+    src/web/ws_wire.c
     tests/unit/feed/fake_log.c"
 
 names=$*

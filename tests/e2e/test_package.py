@@ -110,7 +110,8 @@ class Package(E2E):
         self.assertEqual(self.fields['Package'], 'tain')
         self.assertEqual(self.deb.name, f'tain_{self.fields["Version"]}_'
                                         f'{self.fields["Architecture"]}.deb')
-        for library in ('libc6 (>=', 'libcurl4', 'libsqlite3-0', 'libpq5', 'libsystemd0'):
+        for library in ('libc6 (>=', 'libcurl4', 'libsqlite3-0', 'libpq5', 'libsystemd0',
+                        'libwslay1'):
             self.assertIn(library, self.fields['Depends'])
         self.assertNotIn('@', run('dpkg-deb', '--field', self.deb).replace('tain@localhost', ''))
         version = run(BUILD / 'tain', '--version').split()[1]
