@@ -2,7 +2,7 @@
 """How fast is a durable catch-up, next to fetching alone?
 
     tests/bench/run.py [--quick] [--only http1|http2|memory|import|updater|pages|serve|search|
-                       feed|feed-read] [--build DIR] [--json FILE]
+                       feed|feed-read|feed-write] [--build DIR] [--json FILE]
 
 nginx serves 100,000 item files on loopback. A plain libcurl loop (reference.c) fetches them and
 throws them away; `tain catchup` stores them, in SQLite with a sync per commit and in PostgreSQL as
@@ -14,7 +14,7 @@ page with a thousand comments next to the SQL that reads them (pages.py); `--onl
 the API next to nginx with the same bytes (throughput.py); `--only search` how long 200 searches
 over a million items take (search.py); `--only feed` how long a change takes to a thousand
 WebSocket clients (sockets.py); `--only feed-read` a reader of the change feed that is a million
-events behind (feed_read.py).
+events behind (feed_read.py); `--only feed-write` what its triggers cost a writer (feed_write.py).
 """
 
 import argparse
@@ -37,6 +37,7 @@ sys.path.append(str(ROOT / 'tests' / 'support'))  # behind this folder, which ha
 import measure  # noqa: E402
 from dumps import bench_dumps  # noqa: E402
 from feed_read import bench_feed_read  # noqa: E402
+from feed_write import bench_feed_write  # noqa: E402
 from pages import bench_pages  # noqa: E402
 from postgres import Postgres  # noqa: E402
 from search import bench_search  # noqa: E402
@@ -266,6 +267,8 @@ def run_all(bench, databases):
         bench_search(bench, databases)
     if only in (None, 'feed'):
         bench_sockets(bench, databases)
+    if only in (None, 'feed-write'):
+        bench_feed_write(bench, databases)
     if only in (None, 'feed-read'):
         bench_feed_read(bench, databases)
 
@@ -274,7 +277,7 @@ def parse_options():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument('--quick', action='store_true', help='one round, and no million of ids')
     p.add_argument('--only', choices=('http1', 'http2', 'memory', 'import', 'updater', 'pages',
-                                      'serve', 'search', 'feed', 'feed-read'),
+                                      'serve', 'search', 'feed', 'feed-read', 'feed-write'),
                    help='one part of it')
     p.add_argument('--db', choices=('sqlite', 'postgres'), help='one database only')
     p.add_argument('--rounds', type=int, help='rounds per protocol (3)')

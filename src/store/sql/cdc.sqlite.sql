@@ -9,7 +9,8 @@ UPDATE cdc_tables SET removed_at = tain_now_ms(), is_public = 0 WHERE table_id =
 -- name: cdc_relation
 -- Case means nothing to SQLite.
 SELECT name, type, wr FROM pragma_table_list
-WHERE schema = 'main' AND ($1 IS NULL OR $2 = $2) AND (name = $3 COLLATE NOCASE OR name = $4 COLLATE NOCASE);
+WHERE schema = 'main' AND ($1 IS NULL OR $2 = $2)
+  AND (name = $3 COLLATE NOCASE OR name = $4 COLLATE NOCASE);
 
 -- name: cdc_columns
 SELECT name, "notnull", pk FROM pragma_table_xinfo($1) WHERE hidden <> 1 ORDER BY cid;

@@ -110,14 +110,18 @@ BEGIN
                 WHEN OTHERS THEN readable := false;
             END;
         END IF;
-        INSERT INTO change_log (seq, table_id, action, key, data, at) OVERRIDING SYSTEM VALUE
-        VALUES (COALESCE(note.seq, nextval('change_log_seq_seq')), note.table_id,
-                CASE WHEN note.key IS NULL THEN 'resync'
-                     WHEN NOT readable THEN note.action
-                     WHEN found IS NOT TRUE THEN 'delete'
-                     WHEN note.action = 'delete' THEN 'update'
-                     ELSE note.action END,
-                note.key, row_now, tain_now_ms());
+        BEGIN
+            INSERT INTO change_log (seq, table_id, action, key, data, at) OVERRIDING SYSTEM VALUE
+            VALUES (COALESCE(note.seq, nextval('change_log_seq_seq')), note.table_id,
+                    CASE WHEN note.key IS NULL THEN 'resync'
+                         WHEN NOT readable THEN note.action
+                         WHEN found IS NOT TRUE THEN 'delete'
+                         WHEN note.action = 'delete' THEN 'update'
+                         ELSE note.action END,
+                    note.key, row_now, tain_now_ms());
+        EXCEPTION WHEN OTHERS THEN
+            CONTINUE; -- another time
+        END;
         DELETE FROM cdc_failures WHERE failure_id = ANY (note.ids);
         healed := healed + 1;
     END LOOP;
