@@ -12,7 +12,7 @@
 #define FEED_RING_EVENTS 16384
 /* One event at least stays, whatever its size. */
 #define FEED_RING_BYTES ((size_t)16 * 1024 * 1024)
-#define FEED_PAGE_EVENTS 500
+#define FEED_PAGE_EVENTS 2000
 #define FEED_PAGE_BYTES ((size_t)1024 * 1024)
 
 struct feed_hub;

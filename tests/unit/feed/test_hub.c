@@ -114,11 +114,12 @@ static void before_the_reader_stands_clients_wait(void **state UNUSED) {
 }
 
 static void a_page_and_then_the_ring(void **state UNUSED) {
-    struct feed_hub *h = hub_at_head(1234);
+    const int64_t old = 2 * FEED_PAGE_EVENTS + 7;
+    struct feed_hub *h = hub_at_head(old);
     int bell = 0;
     fake_log_write(h, 10);
     struct feed_client *c = join(h, 0, &bell);
-    for (int64_t pos = 1; pos <= 1244; pos++)
+    for (int64_t pos = 1; pos <= old + 10; pos++)
         gets(c, pos);
     gets_nothing(c);
     assert_int_equal(fake_log.reads, 3);
@@ -131,11 +132,12 @@ static void falling_out_of_the_ring(void **state UNUSED) {
     int bell = 0;
     struct feed_client *c = join(h, -1, &bell);
     struct feed_counts counts;
-    fake_log_write(h, FEED_RING_EVENTS + 700);
+    const int64_t more = FEED_PAGE_EVENTS + 200;
+    fake_log_write(h, FEED_RING_EVENTS + more);
     feed_hub_count(h, &counts);
     assert_int_equal(counts.ring_events, FEED_RING_EVENTS);
-    assert_int_equal(counts.added, FEED_RING_EVENTS + 700);
-    for (int64_t pos = 1; pos <= FEED_RING_EVENTS + 700; pos++)
+    assert_int_equal(counts.added, FEED_RING_EVENTS + more);
+    for (int64_t pos = 1; pos <= FEED_RING_EVENTS + more; pos++)
         gets(c, pos);
     gets_nothing(c);
     assert_int_equal(fake_log.reads, 2);
