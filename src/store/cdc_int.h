@@ -67,9 +67,10 @@ void cdc_sqlite_install(const struct cdc_shape *t, const struct cdc_want *w, str
 void cdc_pg_remove(const struct store *s, int number, struct strbuf *out);
 void cdc_sqlite_remove(int number, struct strbuf *out);
 void cdc_sqlite_body(const struct cdc_shape *t, const struct cdc_want *w, struct strbuf *out);
-/* The body of the function that logs. */
+/* The body of the function that logs, and of the one that healing asks for a row by its key. */
 void cdc_pg_body(const struct store *s, const struct cdc_shape *t, const struct cdc_want *w,
                  struct strbuf *out);
+void cdc_pg_again(const struct cdc_shape *t, const struct cdc_want *w, struct strbuf *out);
 
 /* "a""b" and 'a''b', safe whatever is in them and whatever the session's settings. */
 void cdc_add_name(struct strbuf *out, struct str name);

@@ -12,8 +12,6 @@
 #include "store/cdc_int.h"
 #include "store/feed.h"
 
-#include <stdio.h>
-
 #define PG DB_POSTGRES
 
 /* What is being written, and from where it takes its rows. */
@@ -379,114 +377,25 @@ void cdc_pg_body(const struct store *s, const struct cdc_shape *t, const struct 
     write_handler(&x);
 }
 
-/* Sessions may disagree on how some types look; a key must look the same in all of them. */
-static void add_settings(struct strbuf *out, const struct cdc_shape *t) {
-    bool settled = true;
-    for (size_t i = 0; i < t->n_key; i++)
-        settled = settled && t->key[i]->settled;
-    strbuf_adds(out, " SET search_path TO pg_catalog, pg_temp");
-    if (!settled)
-        strbuf_adds(out, " SET timezone TO 'UTC' SET intervalstyle TO 'postgres'"
-                         " SET bytea_output TO 'hex' SET extra_float_digits TO 1");
-}
-
-static void add_function(const struct store *s, const char *name, int number, const char *args,
-                         struct strbuf *out) {
-    add_ours(out, s);
-    strbuf_addf(out, "%s_%d(%s)", name, number, args);
-}
-
 /* What healing asks: a row by its key, as it would be logged now. */
-static void write_again(const struct store *s, const struct cdc_shape *t, const struct cdc_want *w,
-                        struct strbuf *out) {
-    CLEANUP(strbuf_release) struct strbuf body;
-    strbuf_init(&body, CDC_SCRIPT_MAX);
-    strbuf_addf(&body, "SELECT CASE WHEN octet_length(d.j) <= %zu THEN d.j END FROM (SELECT ",
+void cdc_pg_again(const struct cdc_shape *t, const struct cdc_want *w, struct strbuf *out) {
+    strbuf_addf(out, "SELECT CASE WHEN octet_length(d.j) <= %zu THEN d.j END FROM (SELECT ",
                 FEED_DATA_MAX);
-    add_data(&body, w, "t");
-    strbuf_adds(&body, " AS j FROM json_to_record($1) AS r(");
+    add_data(out, w, "t");
+    strbuf_adds(out, " AS j FROM json_to_record($1) AS r(");
     for (size_t i = 0; i < t->n_key; i++) {
-        strbuf_adds(&body, i ? ", " : "");
-        cdc_add_name(&body, t->key[i]->name);
-        strbuf_addf(&body, " %.*s", STR_FMT(t->key[i]->type));
+        strbuf_adds(out, i ? ", " : "");
+        cdc_add_name(out, t->key[i]->name);
+        strbuf_addf(out, " %.*s", STR_FMT(t->key[i]->type));
     }
-    strbuf_adds(&body, ") JOIN ");
-    add_table(&body, t);
-    strbuf_adds(&body, " AS t ON ");
-    add_match(&body, t, "t", "r");
-    strbuf_adds(&body, " AND ");
-    add_key_text(&body, t, "t");
-    strbuf_adds(&body, " = ");
-    add_key_text(&body, t, "r");
-    add_chosen(&body, w, "t");
-    strbuf_adds(&body, " OFFSET 0) AS d");
-    strbuf_adds(out, "CREATE OR REPLACE FUNCTION ");
-    add_function(s, "cdc_again", w->number, "json", out);
-    strbuf_adds(out, " RETURNS SETOF text LANGUAGE sql VOLATILE");
-    add_settings(out, t);
-    strbuf_adds(out, " AS ");
-    cdc_add_text(out, PG, strbuf_str(&body));
-    strbuf_adds(out, ";\nREVOKE ALL ON FUNCTION ");
-    add_function(s, "cdc_again", w->number, "json", out);
-    strbuf_adds(out, " FROM PUBLIC;\n");
-}
-
-/* The names begin with what sorts before any letter, so that they fire before the user's own. */
-static void write_trigger(const struct store *s, const struct cdc_shape *t,
-                          const struct cdc_want *w, const char *name, const char *clause,
-                          struct strbuf *out) {
-    char full[80];
-    snprintf(full, sizeof full, "!%.40s_cdc_%s", s->schema, name);
-    strbuf_adds(out, "CREATE TRIGGER ");
-    cdc_add_name(out, str_of(full));
-    strbuf_addf(out, " AFTER %s ON ", name[0] == 'r' ? "INSERT OR UPDATE OR DELETE" : name);
-    cdc_add_name(out, t->schema);
-    strbuf_addc(out, '.');
-    cdc_add_name(out, t->name);
-    strbuf_addf(out, "%s EXECUTE FUNCTION ", clause);
-    add_function(s, "cdc_log", w->number, "", out);
-    strbuf_adds(out, ";\n");
-}
-
-void cdc_pg_install(const struct store *s, const struct cdc_shape *t, const struct cdc_want *w,
-                    struct strbuf *out) {
-    CLEANUP(strbuf_release) struct strbuf body;
-    strbuf_init(&body, CDC_SCRIPT_MAX);
-    cdc_pg_body(s, t, w, &body);
-    cdc_pg_remove(s, w->number, out);
-    strbuf_adds(out, "CREATE FUNCTION ");
-    add_function(s, "cdc_log", w->number, "", out);
-    strbuf_adds(out, " RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER");
-    add_settings(out, t);
-    strbuf_adds(out, " AS ");
-    cdc_add_text(out, PG, strbuf_str(&body));
-    strbuf_adds(out, ";\nREVOKE ALL ON FUNCTION ");
-    add_function(s, "cdc_log", w->number, "", out);
-    strbuf_adds(out, " FROM PUBLIC;\n");
-    if (t->n_key)
-        write_again(s, t, w, out);
-    if (t->by_row) {
-        write_trigger(s, t, w, "row", " FOR EACH ROW", out);
-    } else {
-        write_trigger(s, t, w, "insert", " REFERENCING NEW TABLE AS tain_new FOR EACH STATEMENT",
-                      out);
-        write_trigger(s, t, w, "update",
-                      " REFERENCING OLD TABLE AS tain_old NEW TABLE AS tain_new FOR EACH STATEMENT",
-                      out);
-        write_trigger(s, t, w, "delete", " REFERENCING OLD TABLE AS tain_old FOR EACH STATEMENT",
-                      out);
-    }
-    write_trigger(s, t, w, "truncate", " FOR EACH STATEMENT", out);
-    if (body.overflow)
-        out->overflow = true;
-}
-
-/* The triggers go with their function; without it they could be dropped by the table's owner only.
- */
-void cdc_pg_remove(const struct store *s, int number, struct strbuf *out) {
-    strbuf_adds(out, "DROP FUNCTION IF EXISTS ");
-    add_function(s, "cdc_log", number, "", out);
-    strbuf_adds(out, " CASCADE;\nDROP FUNCTION IF EXISTS ");
-    add_function(s, "cdc_again", number, "json", out);
-    strbuf_adds(out, ";\n");
+    strbuf_adds(out, ") JOIN ");
+    add_table(out, t);
+    strbuf_adds(out, " AS t ON ");
+    add_match(out, t, "t", "r");
+    strbuf_adds(out, " AND ");
+    add_key_text(out, t, "t");
+    strbuf_adds(out, " = ");
+    add_key_text(out, t, "r");
+    add_chosen(out, w, "t");
+    strbuf_adds(out, " OFFSET 0) AS d");
 }

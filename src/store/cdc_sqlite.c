@@ -16,7 +16,6 @@ struct looking {
     size_t n;
     const struct cdc_column *members[CDC_KEY_MAX];
     struct strbuf uniques;
-    bool replaces_key; /* the first unique index without NULL takes the place of a missing key */
 };
 
 static bool same_name(struct str a, struct str b) {

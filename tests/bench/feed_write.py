@@ -1,7 +1,7 @@
 """What the triggers of the change feed cost a writer on PostgreSQL: a table like the play list of a
 radio station, with its two partial indexes, written by pgbench with and without `tain cdc install`.
-Single rows come from 32 clients; a batch is one INSERT of 500 rows, sent as an application sends
-it. Runs take turns, each is divided by the mean of the two without triggers around it, and the
+The rows come from 32 clients, one by one or in batches: one INSERT of 500 rows, sent as an
+application sends it. Runs take turns, each is divided by the mean of the two without triggers around it, and the
 figure is the median. A `tain cdc tail` beside them numbers and reads what is committed: the price
 of that is in it."""
 
@@ -11,7 +11,7 @@ import re
 import statistics
 import subprocess
 
-CLIENTS, BATCH_CLIENTS, BATCH_ROWS = 32, 4, 500
+CLIENTS, BATCH_ROWS = 32, 500
 SECONDS, QUICK_SECONDS = 8, 4
 ROUNDS = 5
 GOAL = 0.6
@@ -68,9 +68,8 @@ class Writers:
         if logged:
             self.tain('install', '--table', 'public.flowsheet')
         self.db.server.psql('CHECKPOINT', 'bench')
-        clients = CLIENTS if kind == 'single' else BATCH_CLIENTS
         done = subprocess.run(
-            [os.path.join(self.db.server.bin, 'pgbench'), '-n', '-c', str(clients), '-j', '2',
+            [os.path.join(self.db.server.bin, 'pgbench'), '-n', '-c', str(CLIENTS), '-j', '2',
              '-T', str(self.seconds), '-f', self.scripts[kind], self.db.server.uri('bench')],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True)
         rate = float(re.search(r'tps = ([\d.]+)', done.stdout).group(1))
