@@ -235,8 +235,9 @@ class Waiting:
         self.assertEqual(report['waiting'], len(waiting))
         look = self.assert_invariants(archive)
         self.assertEqual({x['id'] for x in look.exceptions}, waiting)
-        self.assertEqual({(x['state'], x['class'], x['attempts'], x['rung'])
-                          for x in look.exceptions}, {('retry_wait', 'null_young', 0, 1)})
+        self.assertEqual({(x['state'], x['class'], x['attempts']) for x in look.exceptions},
+                         {('retry_wait', 'null_young', 0)})
+        self.assertGreaterEqual(min(x['rung'] for x in look.exceptions), 1)
         self.assertEqual(look.frontier, min(waiting) - 1)
         self.assertEqual(look.frontier_waiting, 1000)
         status = self.status(archive)
@@ -266,12 +267,15 @@ class Waiting:
         self.assertGreater(result.report['duration_ms'], 4900)
 
     def test_resumed_rung(self):
-        demo = self.demo('id=50:null:times=2', maxitem=400)
+        demo = self.demo('id=50:null', maxitem=400)
         archive = self.archive()
         self.catchup(archive, demo, code=EXIT_UNRESOLVED)
+        first, = (x['rung'] for x in self.look(archive).exceptions)
         archive.execute('UPDATE ingest_exceptions SET next_retry_at = 1')
         self.catchup(archive, demo, code=EXIT_UNRESOLVED)
-        self.assertEqual([x['rung'] for x in self.look(archive).exceptions], [2])
+        second, = (x['rung'] for x in self.look(archive).exceptions)
+        self.assertGreater(second, first)  # by one, unless the run is slower than a rung is long
+        demo.faults()
         archive.execute('UPDATE ingest_exceptions SET next_retry_at = 1')
         self.catchup(archive, demo)
         self.assert_complete(archive, demo, 1, 400)

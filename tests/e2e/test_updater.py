@@ -199,8 +199,15 @@ class Beside:
         with Slow(upstream, 333) as slow:
             upstream.mutate(333, 'edit')
             self.converge(run, archive, upstream)
-            late = self.start('catchup', '--db', archive.uri, '--upstream', slow.url, '--start-id',
-                              333, '--end-id', 333, '--force-replay-window', '--progress', 'none')
+
+            def asks():
+                """Unless the updater took the segment, as it may: then there is another."""
+                run = self.start('catchup', '--db', archive.uri, '--upstream', slow.url,
+                                 '--start-id', 333, '--end-id', 333, '--force-replay-window',
+                                 '--progress', 'none')
+                wait_until(lambda: slow.held.is_set() or not run.running(), what='a request')
+                return run if slow.held.is_set() else None
+            late = wait_until(asks, what='a catch-up that asks')
             old = slow.wait_held()
             self.overtaken(run, archive, upstream, lambda: upstream.mutate(333, 'edit'), old)
             slow.release()

@@ -45,29 +45,30 @@ SELECT gin_clean_pending_list('search_comments_words'::regclass);
 
 -- name: search_matches
 -- Of each index the newest ones in a window, and how many the window has: one question for both.
--- OFFSET 0 keeps the inner one apart, so that the words themselves are not carried any further.
+-- OFFSET 0 keeps the inner one apart, so that the words themselves are not carried any further. A
+-- query is read once in a SELECT of its own, and else for every row.
 (SELECT 0, id, COUNT(*) OVER (), title, phrase
- FROM (SELECT item_id AS id, words @@ $11::text::tsquery AS title,
-              words @@ $12::text::tsquery AS phrase
+ FROM (SELECT item_id AS id, words @@ (SELECT $11::text::tsquery) AS title,
+              words @@ (SELECT $12::text::tsquery) AS phrase
        FROM search_stories
-       WHERE words @@ $1::text::tsquery AND words @@ $9::text::tsquery
+       WHERE words @@ (SELECT $1::text::tsquery) AND words @@ (SELECT $9::text::tsquery)
          AND item_id + 0 BETWEEN $2 AND $3 OFFSET 0) AS s
  ORDER BY id DESC LIMIT $4)
 UNION ALL
 (SELECT 1, id, COUNT(*) OVER (), NULL, phrase
- FROM (SELECT item_id AS id, words @@ $13::text::tsquery AS phrase
+ FROM (SELECT item_id AS id, words @@ (SELECT $13::text::tsquery) AS phrase
        FROM search_comments
-       WHERE words @@ $5::text::tsquery AND words @@ $10::text::tsquery
+       WHERE words @@ (SELECT $5::text::tsquery) AND words @@ (SELECT $10::text::tsquery)
          AND item_id + 0 BETWEEN $6 AND $7 OFFSET 0) AS c
  ORDER BY id DESC LIMIT $8);
 
 -- name: search_count
 -- Each that is counted is a visit of its table: no index answers this alone.
 SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM search_stories
-            WHERE words @@ $1::text::tsquery AND words @@ $9::text::tsquery
+            WHERE words @@ (SELECT $1::text::tsquery) AND words @@ (SELECT $9::text::tsquery)
               AND item_id + 0 BETWEEN $2 AND $3 LIMIT $4) AS s),
        (SELECT COUNT(*) FROM (SELECT 1 FROM search_comments
-            WHERE words @@ $5::text::tsquery AND words @@ $10::text::tsquery
+            WHERE words @@ (SELECT $5::text::tsquery) AND words @@ (SELECT $10::text::tsquery)
               AND item_id + 0 BETWEEN $6 AND $7 LIMIT $8) AS c);
 
 -- name: search_points
