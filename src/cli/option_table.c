@@ -137,8 +137,7 @@ static const struct option_def table[] = {
      .allowed = "one or more of insert, update, delete, truncate, resync, with commas",
      .metavar = "LIST", .flags = OPTION_NO_ENV | OPTION_NO_FILE,
      .help = "Only these events: insert, update, delete, truncate, resync, with commas."},
-    {"follow", OPTION_BOOL, FIELD(follow), CMD_CDC, "true",
-     .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+    {"follow", OPTION_BOOL, FIELD(follow), CMD_CDC, "true", .flags = OPTION_NO_ENV | OPTION_NO_FILE,
      .help = "Go on with what happens next; --no-follow ends behind what has happened, and begins "
              "with the oldest event unless --since says otherwise."},
     {"until", OPTION_STRING, FIELD(until), CMD_SEARCH, .accepts = shape_instant,

@@ -1,9 +1,9 @@
 """What the triggers of the change feed cost a writer on PostgreSQL: a table like the play list of a
 radio station, with its two partial indexes, written by pgbench with and without `tain cdc install`.
 The rows come from 32 clients, one by one or in batches: one INSERT of 500 rows, sent as an
-application sends it. Runs take turns, each is divided by the mean of the two without triggers around it, and the
-figure is the median. A `tain cdc tail` beside them numbers and reads what is committed: the price
-of that is in it."""
+application sends it. Runs take turns, each is divided by the mean of the two without triggers
+around it, and the figure is the median. A `tain cdc tail` beside them numbers and reads what is
+committed: the price of that is in it."""
 
 import os
 import random
