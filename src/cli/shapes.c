@@ -73,8 +73,8 @@ bool shape_bind(const char *text) {
     const char *colon = strrchr(text, ':');
     char host[INET6_ADDRSTRLEN];
     struct in6_addr address;
-    size_t n = colon ? (size_t)(colon - text) : sizeof host;
-    if (n == 0 || n >= sizeof host + 2)
+    size_t n = colon ? (size_t)(colon - text) : 0;
+    if (!colon || n == 0 || n >= sizeof host + 2)
         return false;
     bool bracketed = text[0] == '[' && n > 2 && text[n - 1] == ']';
     if (n - (bracketed ? 2 : 0) >= sizeof host)

@@ -76,7 +76,7 @@ enum verdict search_find_front(struct search *s) {
 }
 
 static bool holds(const struct ids *set, int64_t id) {
-    return bsearch(&id, set->ids, set->n, sizeof id, by_value) != NULL;
+    return set->n && bsearch(&id, set->ids, set->n, sizeof id, by_value) != NULL;
 }
 
 static void unite(struct gathering *g) {

@@ -189,12 +189,15 @@ static void tabs(struct strbuf *b, struct str name, enum shown shown) {
 
 static enum verdict shown_of(const struct call *c, enum shown *ret, struct err *e) {
     struct str show = call_param(c, "show");
-    for (*ret = SHOW_ALL; show.p && *ret < SHOW_N; (*ret)++)
-        if (str_eqc(show, shown_names[*ret]))
+    *ret = SHOW_ALL;
+    if (!show.p)
+        return V_OK;
+    for (enum shown i = SHOW_ALL; i < SHOW_N; i++)
+        if (str_eqc(show, shown_names[i])) {
+            *ret = i;
             return V_OK;
-    if (show.p)
-        return err_set(e, V_INVALID, "page", 0, "show: it may be all, stories or comments");
-    return V_OK;
+        }
+    return err_set(e, V_INVALID, "page", 0, "show: it may be all, stories or comments");
 }
 
 static enum verdict read_works(struct call *c, struct str name, const struct read_user *u,
@@ -235,10 +238,10 @@ static enum verdict missing_person(struct call *c, struct str name, struct err *
 
 static enum verdict page_user(struct call *c, struct err *e) {
     struct str name = call_param(c, "id");
-    struct read_user user;
-    struct works w;
-    enum shown shown;
-    int64_t page, now = page_now(c) / 1000;
+    struct read_user user = {0};
+    struct works w = {0};
+    enum shown shown = SHOW_ALL;
+    int64_t page = 1, now = page_now(c) / 1000;
     if (!name.n)
         return err_set(e, V_INVALID, "page", 0, "id: the name of a person is missing");
     enum verdict v = shown_of(c, &shown, e);

@@ -67,7 +67,9 @@ static void grow(struct crowd *c) {
         if (c->guests[i].n > 0)
             *find(all, cap, c->guests[i].address) = c->guests[i];
     free(c->guests);
-    *c = (struct crowd){.lock = c->lock, .guests = all, .cap = cap, .used = living, .max = c->max};
+    c->guests = all;
+    c->cap = cap;
+    c->used = living;
 }
 
 /* By how many there are then; `by` 0 only asks. */

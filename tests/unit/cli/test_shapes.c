@@ -44,6 +44,7 @@ static void shapes(void **state) {
         {shape_bind_or_none, "", true},
         {shape_bind_or_none, "127.0.0.1:9464", true},
         {shape_bind_or_none, "off", false},
+        {shape_bind_or_none, "[off]", false}, /* no colon at all: nothing behind the end is read */
         {shape_bind_or_none, "h:65536", false},
         {shape_address, "::1", true},
         {shape_address, "0.0.0.0", true},

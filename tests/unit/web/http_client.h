@@ -1,5 +1,5 @@
 /* A very small HTTP client for tests of servers: one request on a connection of its own, or several
- * on one that stays open. Fails the test when nothing comes for ten seconds. */
+ * on one that stays open. Fails the test when nothing comes for two minutes. */
 #ifndef TAIN_TESTS_HTTP_CLIENT_H
 #define TAIN_TESTS_HTTP_CLIENT_H
 
@@ -47,11 +47,11 @@ static inline void client_send(int fd, const char *text) {
 static inline struct answer_text client_rest(int fd) {
     struct answer_text a = {0};
     size_t n = 0, cap = 1 << 16;
-    char *all = malloc(cap + 1);
+    char *all = xcalloc(1, cap + 1);
     for (ssize_t got; (got = recv(fd, all + n, cap - n, 0)) > 0;) {
         n += (size_t)got;
         if (n == cap)
-            all = realloc(all, (cap *= 2) + 1);
+            all = xrealloc(all, (cap *= 2) + 1);
     }
     all[n] = '\0';
     char *gap = strstr(all, "\r\n\r\n");

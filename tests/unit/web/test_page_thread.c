@@ -137,7 +137,7 @@ static void depth_is_a_class(void **state UNUSED) {
 }
 
 static void in_parts_it_is_the_same(void **state UNUSED) {
-    int depths[200];
+    int depths[200] = {0};
     for (int i = 0; i < 200; i++)
         depths[i] = i % 7 == 0 ? 0 : depths[i - 1] + (i % 3 != 0);
     struct thread t = make(depths, 200);

@@ -9,9 +9,11 @@
 
 #include <cmocka.h>
 
+#define END ((const char *)NULL) /* of the arguments of ask() */
+
 static struct search_api_query got;
 
-/* name, value, name, value, ..., NULL */
+/* name, value, name, value, ..., END */
 static enum verdict ask_v(struct err *e, va_list args) {
     struct call c = {0};
     for (const char *name; (name = va_arg(args, const char *));)
@@ -40,7 +42,7 @@ static void refused(const char *name, const char *value, const char *words) {
 }
 
 static void nothing_asks_for_everything(void **state UNUSED) {
-    ask(0, NULL);
+    ask(0, END);
     assert_int_equal(got.page, 0);
     assert_int_equal(got.per_page, 20);
     assert_int_equal(got.q.limit, 20);
@@ -52,18 +54,18 @@ static void nothing_asks_for_everything(void **state UNUSED) {
     assert_true(got.q.time_lo == I64_NONE && got.q.points_hi == I64_NONE);
     assert_false(got.q.with_dead);
     ask(0, "query", "", "tags", "", "numericFilters", "", "page", "", "hitsPerPage", "",
-        "restrictSearchableAttributes", "", "typoTolerance", "false", "filters", "", NULL);
+        "restrictSearchableAttributes", "", "typoTolerance", "false", "filters", "", END);
     assert_int_equal(got.q.n_groups, 0);
     assert_int_equal(got.per_page, 20);
     assert_int_equal(got.fields, API_FIELDS);
 }
 
 static void pages(void **state UNUSED) {
-    ask(0, "query", "a \"b c\" -d", "page", "3", "hitsPerPage", "1000", NULL);
+    ask(0, "query", "a \"b c\" -d", "page", "3", "hitsPerPage", "1000", END);
     assert_true(str_eqc(got.q.text, "a \"b c\" -d"));
     assert_int_equal(got.q.offset, 3000);
     assert_int_equal(got.q.limit, 1000);
-    ask(0, "hitsPerPage", "0", "page", "7", NULL);
+    ask(0, "hitsPerPage", "0", "page", "7", END);
     assert_int_equal(got.per_page, 0);
     assert_int_equal(got.q.limit, 1);
     assert_int_equal(got.q.offset, 0);
@@ -83,12 +85,12 @@ static void expect_tag(size_t group, size_t choice, enum search_tag_kind kind, u
 }
 
 static void tags_are_joined_by_and_and_or(void **state UNUSED) {
-    ask(0, "tags", "story,author_pg", NULL);
+    ask(0, "tags", "story,author_pg", END);
     assert_int_equal(got.q.n_groups, 2);
     expect_tag(0, 0, TAG_KIND, SEARCH_STORY);
     expect_tag(1, 0, TAG_AUTHOR, 0);
     assert_true(str_eqc(got.q.groups[1].tags[0].name, "pg"));
-    ask(0, "tags", "author_a_b-C , ( story , poll, job,story_8863 ,ask_hn),front_page", NULL);
+    ask(0, "tags", "author_a_b-C , ( story , poll, job,story_8863 ,ask_hn),front_page", END);
     assert_int_equal(got.q.n_groups, 3);
     assert_true(str_eqc(got.q.groups[0].tags[0].name, "a_b-C"));
     assert_int_equal(got.q.groups[1].n, 3);
@@ -97,7 +99,7 @@ static void tags_are_joined_by_and_and_or(void **state UNUSED) {
     assert_int_equal(got.q.groups[1].tags[1].id, 8863);
     expect_tag(1, 2, TAG_ASK_HN, 0);
     expect_tag(2, 0, TAG_FRONT_PAGE, 0);
-    ask(0, "tags", "(comment)", "tags", "show_hn,(pollopt)", NULL);
+    ask(0, "tags", "(comment)", "tags", "show_hn,(pollopt)", END);
     assert_int_equal(got.q.n_groups, 3);
     expect_tag(0, 0, TAG_KIND, SEARCH_COMMENT);
     expect_tag(1, 0, TAG_SHOW_HN, 0);
@@ -133,33 +135,32 @@ static void tags_that_are_none(void **state UNUSED) {
     } while (0)
 
 static void numbers_are_bounds(void **state UNUSED) {
-    ask(0, "numericFilters", "created_at_i>100,created_at_i<200,points>=5 , num_comments = 7",
-        NULL);
+    ask(0, "numericFilters", "created_at_i>100,created_at_i<200,points>=5 , num_comments = 7", END);
     RANGE(time, 101, 199);
     RANGE(points, 5, I64_NONE);
     RANGE(comments, 7, 7);
-    ask(0, "numericFilters", "points<=10", "numericFilters", "points<=20,points>3,points>1", NULL);
+    ask(0, "numericFilters", "points<=10", "numericFilters", "points<=20,points>3,points>1", END);
     RANGE(points, 4, 10);
     RANGE(time, I64_NONE, I64_NONE);
-    ask(0, "numericFilters", "points>10,points<5", NULL);
+    ask(0, "numericFilters", "points>10,points<5", END);
     RANGE(points, 11, 4); /* which nothing is within */
-    ask(0, "numericFilters", "points>-3,points<-1", NULL);
+    ask(0, "numericFilters", "points>-3,points<-1", END);
     RANGE(points, -2, -2);
-    ask(0, "numericFilters", "points>9223372036854775807,num_comments<-9223372036854775808", NULL);
+    ask(0, "numericFilters", "points>9223372036854775807,num_comments<-9223372036854775808", END);
     RANGE(points, INT64_MAX, I64_NONE);
     RANGE(comments, I64_NONE, INT64_MIN + 1);
 }
 
 static void fractions_are_understood(void **state UNUSED) {
-    ask(0, "numericFilters", "created_at_i>1700000000.25,created_at_i<1700000900.75", NULL);
+    ask(0, "numericFilters", "created_at_i>1700000000.25,created_at_i<1700000900.75", END);
     RANGE(time, 1700000001, 1700000900);
-    ask(0, "numericFilters", "points>=1.5,points<=8.5", NULL);
+    ask(0, "numericFilters", "points>=1.5,points<=8.5", END);
     RANGE(points, 2, 8);
-    ask(0, "numericFilters", "points>1.0,points<9.000", NULL);
+    ask(0, "numericFilters", "points>1.0,points<9.000", END);
     RANGE(points, 2, 8);
-    ask(0, "numericFilters", "points=2.5", NULL);
+    ask(0, "numericFilters", "points=2.5", END);
     RANGE(points, 3, 2);
-    ask(0, "numericFilters", "points>-2.5,points<-0.5", NULL);
+    ask(0, "numericFilters", "points>-2.5,points<-0.5", END);
     RANGE(points, -2, -1);
 }
 
@@ -180,20 +181,19 @@ static void filters_that_are_none(void **state UNUSED) {
 }
 
 static void fields(void **state UNUSED) {
-    ask(0, "restrictSearchableAttributes", "title, url", "query", "x", NULL);
+    ask(0, "restrictSearchableAttributes", "title, url", "query", "x", END);
     assert_int_equal(got.fields, API_TITLE | API_URL);
     assert_int_equal(got.q.fields, SEARCH_IN_TITLE | SEARCH_IN_URL);
     assert_int_equal(got.q.n_groups, 0);
-    ask(0, "restrictSearchableAttributes", "[\"title\", \"url\"]", "query", "x", NULL);
+    ask(0, "restrictSearchableAttributes", "[\"title\", \"url\"]", "query", "x", END);
     assert_int_equal(got.fields, API_TITLE | API_URL);
-    ask(0, "restrictSearchableAttributes", "comment_text", "query", "x", NULL);
+    ask(0, "restrictSearchableAttributes", "comment_text", "query", "x", END);
     assert_int_equal(got.q.fields, SEARCH_IN_TEXT);
     expect_tag(0, 0, TAG_KIND, SEARCH_COMMENT);
-    ask(0, "restrictSearchableAttributes", "title,story_text", "query", "x", "tags", "ask_hn",
-        NULL);
+    ask(0, "restrictSearchableAttributes", "title,story_text", "query", "x", "tags", "ask_hn", END);
     expect_tag(1, 0, TAG_KIND, SEARCH_ANY & ~SEARCH_COMMENT);
     ask(0, "restrictSearchableAttributes", "comment_text",
-        NULL); /* there are no words to be in it */
+        END); /* there are no words to be in it */
     assert_int_equal(got.q.n_groups, 0);
     refused("restrictSearchableAttributes", "karma", "comment_text");
     refused("restrictSearchableAttributes", "title,", "comment_text");
