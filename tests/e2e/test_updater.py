@@ -204,7 +204,7 @@ class Beside:
                 """Unless the updater took the segment, as it may: then there is another."""
                 run = self.start('catchup', '--db', archive.uri, '--upstream', slow.url,
                                  '--start-id', 333, '--end-id', 333, '--force-replay-window',
-                                 '--progress', 'none')
+                                 '--timeout', '600s', '--progress', 'none')
                 wait_until(lambda: slow.held.is_set() or not run.running(), what='a request')
                 return run if slow.held.is_set() else None
             late = wait_until(asks, what='a catch-up that asks')
@@ -219,7 +219,7 @@ class Beside:
     def test_old_answer_of_the_updater_comes_late(self):
         upstream, archive = self.upstream(ids=600), self.archive()
         with Slow(upstream, None) as slow:
-            run = self.follow(archive, upstream, url=slow.url)
+            run = self.follow(archive, upstream, '--timeout', '600s', url=slow.url)
             slow.item = 333
             upstream.mutate(333, 'edit')
             old = slow.wait_held()
@@ -260,8 +260,11 @@ class Slow:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-        self.server.daemon_threads = True
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 1024  # with the usual 5, connections wait seconds for a second try
+
+        self.server = Server(('127.0.0.1', 0), Handler)
         self.url = f'http://127.0.0.1:{self.server.server_address[1]}/v0'
 
     def answer(self, request):
