@@ -80,7 +80,7 @@ RETURNING epoch;
 SELECT pg_notify($1, '');
 
 -- name: feed_role
--- Held by this session until it ends, however often it is asked for.
+-- Held by this connection until it ends, however often it is asked for.
 SELECT pg_try_advisory_lock(7496944, hashtext(current_schema()));
 
 -- name: feed_bulk_on
