@@ -21,9 +21,9 @@ DOORS = {
     "net": {"base"},
     "db": {"base"},
     "demo": {"base"},
-    "store": {"base", "hn", "db"},
+    "store": {"base", "policy", "hn", "db"},
     "mirror": {"base", "policy", "hn", "net", "store"},
-    "enrich": {"base", "policy", "hn", "net", "store"},
+    "enrich": {"base", "policy", "hn", "net", "store", "feed"},
     "feed": {"base", "hn", "store"},
     "web": {"base", "policy", "hn", "store", "feed"},
 }
@@ -40,7 +40,7 @@ FOREIGN = [
     ("zstd.h", "zstd", {"mirror"}),
     ("zlib.h", "zlib", {"web"}),
     ("openssl/", "crypto", {"mirror", "web"}),
-    ("confuse.h", "confuse", {"cli"}),
+    ("confuse.h", "confuse", {"enrich", "cli"}),
     ("systemd/", "systemd", {"cli"}),
     ("jansson.h", "jansson", {"hn", "web", "enrich"}),
 ]

@@ -1,0 +1,47 @@
+/* The enrichment of one process. Keys of rows come from the change feed, from the sweep and from
+ * whoever has been told (engine_offer); each source has a ring of them, which drops its oldest
+ * under flood and counts it: the sweep finds that row again. A lane (one per provider) takes a turn
+ * first, then picks and claims rows for it, calls, and writes what came of it, in batches. A lane
+ * that is blocked blocks no other.
+ *
+ * engine_step() is driven by one thread, `enrich`, and by tests with a manual clock; the engine
+ * owns its store and its HTTP client. engine_offer() and engine_wake() may be called by any thread.
+ */
+#ifndef TAIN_ENRICH_ENGINE_H
+#define TAIN_ENRICH_ENGINE_H
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "enrich/caller.h"
+#include "enrich/plan.h"
+
+#define ENGINE_RING 4096 /* keys per source */
+#define ENGINE_SWEEP_MS 60000
+#define ENGINE_GATHER_MS 20 /* a result waits for others at most so long */
+#define ENGINE_BATCH 256    /* rows of a claim or a finalize */
+#define ENGINE_BUSY_MAX 512 /* rows held at once */
+
+struct engine_options {
+    const struct plan *plan;           /* outlives it */
+    const struct store_options *store; /* outlives it */
+    const struct clock *clock;
+    struct caller *caller; /* outlives it; see enrich/caller.h */
+    const char *holder;    /* host:pid:start, unique */
+    bool dry_run;          /* claims and calls nothing; says what it would */
+    size_t ring;           /* 0: ENGINE_RING */
+};
+
+struct engine;
+MUST_CHECK enum verdict engine_new(const struct engine_options *o, struct engine **ret,
+                                   struct err *e);
+/* Does what is due and waits for answers, keys or the next thing that is due, not beyond
+ * deadline_mono. V_RETRY is dealt with inside (store_recover); V_FATAL ends the process. */
+MUST_CHECK enum verdict engine_step(struct engine *g, int64_t deadline_mono, struct err *e);
+/* A row may need work: from the feed. False: the ring dropped its oldest for it. */
+bool engine_offer(struct engine *g, size_t source, struct str key);
+void engine_wake(struct engine *g);
+/* Gives back what it holds, without spending an attempt, and its slots. Then engine_free(). */
+MUST_CHECK enum verdict engine_stop(struct engine *g, struct err *e);
+void engine_free(struct engine *g); /* NULL is fine */
+
+#endif

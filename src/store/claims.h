@@ -1,0 +1,121 @@
+/* Claims on rows of a table source: whose turn it is to enrich a row, and the proof of it. The
+ * row's own status decides who wins; the token in `claims` rides on the same statement, and every
+ * later write of the holder updates the token's row first, so that a zombie changes nothing.
+ * Statements are made once per source and connection from its description, prepared, and work on
+ * many rows at a time. The schema of the table is not changed. A `struct source` belongs to its
+ * store and its thread. */
+#ifndef TAIN_STORE_CLAIMS_H
+#define TAIN_STORE_CLAIMS_H
+
+#include "base/arena.h"
+#include "store/store.h"
+
+#define SOURCE_COLUMNS_MAX 64
+#define CLAIM_BATCH_MAX 512
+#define SWEEP_GRACE_MS 60000 /* beyond the end of a lease; a lease is longer than any call */
+
+enum source_state { ROW_PENDING, ROW_BUSY, ROW_MATCH, ROW_NO_MATCH, ROW_FAILED, ROW_STATES };
+
+struct source_spec {
+    struct str name;  /* of the source: the first half of a claim's key */
+    struct str table; /* SCHEMA.TABLE or TABLE, quoted parts as they are */
+    struct str key;   /* one column, unique */
+    struct str status;
+    struct str since;              /* a timestamp or BIGINT milliseconds; absent: none */
+    struct str filter;             /* SQL over the row; absent: all rows */
+    struct str states[ROW_STATES]; /* as they are written in the status column */
+    const struct str *inputs;      /* columns that requests need */
+    size_t n_inputs;
+    const struct str *outputs; /* columns that a finalize may set */
+    size_t n_outputs;
+};
+
+struct source;
+/* Looks the table up and makes the statements. V_INVALID names what does not fit: no such table or
+ * column, a key that is not unique, a filter or a state that the database does not take; *ret_field
+ * is then the member of the spec that is at fault ("table", "key", "filter", "inputs", ...) and
+ * *ret_index which one of it. */
+MUST_CHECK enum verdict store_source_open(struct store *s, const struct source_spec *spec,
+                                          struct source **ret, const char **ret_field,
+                                          size_t *ret_index, struct err *e);
+void store_source_close(struct source *src); /* before its store; NULL is fine */
+
+/* The type of an output column as the database names it, and its limit in characters (0: none). */
+struct source_column {
+    enum { COLUMN_TEXT, COLUMN_INT, COLUMN_REAL, COLUMN_BOOL, COLUMN_JSON, COLUMN_OTHER } type;
+    int64_t max_chars, min, max; /* of texts; of integers */
+    struct str type_name;
+};
+const struct source_column *source_output(const struct source *src, size_t i);
+
+enum claim_result {
+    CLAIM_WON,
+    CLAIM_LOST,    /* a sibling has it, or had it first */
+    CLAIM_IGNORED, /* not pending, not in the filter, gone, or its time has not come */
+};
+struct claim {
+    struct str key;
+    enum claim_result result;
+    int64_t token;  /* won: its proof */
+    int attempts;   /* won: with this one */
+    struct str row; /* won: JSON object of the inputs */
+};
+/* Claims of n keys what can be claimed, for lease_ms. ret[n] in the order of the keys; texts in the
+ * arena. A key that the column's type cannot hold is ignored. */
+MUST_CHECK enum verdict store_claim(struct store *s, struct source *src, const struct str *keys,
+                                    size_t n, struct str holder, int64_t lease_ms, struct arena *a,
+                                    struct claim *ret, struct err *e);
+
+struct verdict_on_row {
+    struct str key;
+    int64_t token;
+    enum source_state state;       /* ROW_MATCH, ROW_NO_MATCH or ROW_FAILED */
+    struct str values;             /* JSON object: output column -> value; absent: sets none */
+    struct str error_class, error; /* absent: none. At most 500 characters are kept */
+};
+/* Writes results; one statement for all of them. ret_done[i]: it was still ours. V_CONFLICT: the
+ * table refused a row (a constraint of its own): repeat one by one to find it. */
+MUST_CHECK enum verdict store_finalize(struct store *s, struct source *src,
+                                       const struct verdict_on_row *rows, size_t n, bool *ret_done,
+                                       struct err *e);
+
+struct release {
+    struct str key;
+    int64_t token;
+    bool spent;      /* false: this attempt does not count */
+    int64_t wait_ms; /* not before then */
+    struct str error_class, error;
+};
+/* Back to pending, to be claimed again when the wait is over. */
+MUST_CHECK enum verdict store_release(struct store *s, struct source *src,
+                                      const struct release *rows, size_t n, bool *ret_done,
+                                      struct err *e);
+
+/* Frees claims whose lease ended SWEEP_GRACE_MS ago, and rows that are busy without a claim for as
+ * long; their keys (at most max) are pending again. */
+MUST_CHECK enum verdict store_sweep(struct store *s, struct source *src, size_t max,
+                                    struct arena *a, struct str *ret_keys, size_t *ret_n,
+                                    struct err *e);
+/* Rows that are pending and due, in the order of the key, behind `after` (absent: from the first):
+ * what nobody may have been told of. */
+MUST_CHECK enum verdict store_pending(struct store *s, struct source *src, struct str after,
+                                      size_t max, struct arena *a, struct str *ret_keys,
+                                      size_t *ret_n, struct err *e);
+/* Rows without a match whose check is older than age_ms become pending: at most max; *ret_n. */
+MUST_CHECK enum verdict store_recheck(struct store *s, struct source *src, int64_t age_ms,
+                                      size_t max, int64_t *ret_n, struct err *e);
+
+struct source_counts {
+    int64_t rows[ROW_STATES]; /* within the filter */
+    int64_t waiting;          /* of the pending: those whose time has not come */
+    int64_t oldest_pending_ms;
+};
+MUST_CHECK enum verdict store_source_count(struct store *s, struct source *src,
+                                           struct source_counts *ret, struct err *e);
+/* CREATE INDEX statements for the indexes that the sweep relies on and the table lacks; none: n is
+ * 0. Nothing is created. */
+MUST_CHECK enum verdict store_source_missing_indexes(struct store *s, struct source *src,
+                                                     struct arena *a, struct str ret[2],
+                                                     size_t *ret_n, struct err *e);
+
+#endif

@@ -1,0 +1,55 @@
+/* Lanes: the shared state of each provider (policy/lane.h) in the table `providers`, its slots in
+ * `provider_slots`. Every verb is one short transaction under the lock of the lane's row, in the
+ * database's time, and bears being repeated after V_RETRY. A process that dies gives its slots back
+ * by their end of lease. */
+#ifndef TAIN_STORE_LANES_H
+#define TAIN_STORE_LANES_H
+
+#include "base/arena.h"
+#include "policy/lane.h"
+#include "store/store.h"
+
+#define LANE_SLOTS_MAX 1024
+
+/* What a configuration says of a provider; again with other limits replaces them, for all. */
+MUST_CHECK enum verdict store_lane_declare(struct store *s, struct str name,
+                                           const struct lane_limits *l, struct err *e);
+
+struct lane_ask {
+    struct str name, holder;
+    int want;             /* turns (and slots) */
+    int64_t hold_ms;      /* a slot is held for so long at most: longer than any call lasts */
+    const int *give_back; /* slots of this holder that are free again */
+    size_t n_give_back;
+};
+struct lane_turns {
+    struct lane_grant grant;   /* times made relative: start_us and until_us from now on */
+    int slots[LANE_SLOTS_MAX]; /* grant.n of them, where the lane has slots */
+};
+/* V_NOT_FOUND: no such lane. */
+MUST_CHECK enum verdict store_lane_take(struct store *s, const struct lane_ask *ask,
+                                        struct lane_turns *ret, struct err *e);
+/* Slots back without asking for more. What is not this holder's any more is left alone. */
+MUST_CHECK enum verdict store_lane_give_back(struct store *s, struct str name, struct str holder,
+                                             const int *slots, size_t n, struct err *e);
+/* A result; *ret_changed: the lane opened, closed or was paused by it. LANE_OK of a lane that is
+ * well writes nothing. */
+MUST_CHECK enum verdict store_lane_report(struct store *s, struct str name, enum lane_result r,
+                                          int64_t retry_after_ms, bool *ret_changed, struct err *e);
+/* By hand. V_NOT_FOUND: no such lane. Resuming also closes the breaker and forgets not_before. */
+MUST_CHECK enum verdict store_lane_pause(struct store *s, struct str name, const char *why,
+                                         struct err *e);
+MUST_CHECK enum verdict store_lane_resume(struct store *s, struct str name, struct err *e);
+
+struct lane_row {
+    struct str name;
+    struct lane_limits limits;
+    struct lane_state state;
+    int slots_taken;
+    int64_t wait_ms;       /* until the next call may start; 0: now; -1: paused */
+    struct str paused_why; /* absent: it runs */
+};
+MUST_CHECK enum verdict store_lane_list(struct store *s, struct arena *a,
+                                        const struct lane_row **ret, size_t *ret_n, struct err *e);
+
+#endif

@@ -1,0 +1,45 @@
+-- Enrichment: who holds which row with which token, and what each provider allows.
+
+-- A claim outlives its work: its token must never be given out twice. held: being worked on until
+-- lease_until; free: not held, to be claimed again, not before next_try_at; done: its row is final.
+CREATE TABLE claims (
+    source      TEXT NOT NULL,
+    key         TEXT NOT NULL,
+    token       BIGINT NOT NULL,
+    state       TEXT NOT NULL CHECK (state IN ('held', 'free', 'done')),
+    holder      TEXT,
+    lease_until BIGINT,
+    attempts    INTEGER NOT NULL DEFAULT 0,
+    next_try_at BIGINT,
+    error_class TEXT,
+    error       TEXT,
+    updated_at  BIGINT,
+    PRIMARY KEY (source, key)
+);
+CREATE INDEX claims_held ON claims (source, lease_until) WHERE state = 'held';
+CREATE INDEX claims_waiting ON claims (source, next_try_at)
+    WHERE state = 'free' AND next_try_at IS NOT NULL;
+
+-- A provider of enrichment is a lane. per_window 0: no limit; NULL: it is no lane (the upstream).
+ALTER TABLE providers
+    ADD COLUMN per_window       INTEGER,
+    ADD COLUMN window_ms        BIGINT NOT NULL DEFAULT 60000,
+    ADD COLUMN slots            INTEGER NOT NULL DEFAULT 0,
+    ADD COLUMN not_before       BIGINT NOT NULL DEFAULT 0,
+    ADD COLUMN breaker          TEXT NOT NULL DEFAULT 'closed'
+        CHECK (breaker IN ('closed', 'open', 'half_open')),
+    ADD COLUMN breaker_until    BIGINT NOT NULL DEFAULT 0,
+    ADD COLUMN failures         INTEGER NOT NULL DEFAULT 0,
+    ADD COLUMN trips            INTEGER NOT NULL DEFAULT 0,
+    ADD COLUMN paused           TEXT CHECK (paused IN ('by_hand', 'auth')),
+    ADD COLUMN paused_why       TEXT,
+    ADD COLUMN paused_at        BIGINT;
+
+-- One row per call that may be under way at once; free when it has no holder, or after its time.
+CREATE TABLE provider_slots (
+    provider TEXT NOT NULL,
+    slot     INTEGER NOT NULL,
+    holder   TEXT,
+    until    BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (provider, slot)
+);
