@@ -24,6 +24,7 @@ struct lane_ask {
 };
 struct lane_turns {
     struct lane_grant grant;   /* times made relative: start_us and until_us from now on */
+    bool troubled;             /* there were failures: the lane wants to hear of a success too */
     int slots[LANE_SLOTS_MAX]; /* grant.n of them, where the lane has slots */
 };
 /* V_NOT_FOUND: no such lane. */
