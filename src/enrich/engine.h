@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "enrich/caller.h"
 #include "enrich/plan.h"
+#include "feed/hub.h"
 
 #define ENGINE_RING 4096 /* keys per source */
 #define ENGINE_SWEEP_MS 60000
@@ -26,6 +27,7 @@ struct engine_options {
     const struct store_options *store; /* outlives it */
     const struct clock *clock;
     struct caller *caller; /* outlives it; see enrich/caller.h */
+    struct feed_hub *hub;  /* what rows change; outlives it; NULL: by sweep alone */
     const char *holder;    /* host:pid:start, unique */
     bool dry_run;          /* claims and calls nothing; says what it would */
     size_t ring;           /* 0: ENGINE_RING */
@@ -40,6 +42,9 @@ MUST_CHECK enum verdict engine_step(struct engine *g, int64_t deadline_mono, str
 /* A row may need work: from the feed. False: the ring dropped its oldest for it. */
 bool engine_offer(struct engine *g, size_t source, struct str key);
 void engine_wake(struct engine *g);
+void engine_sweep_soon(struct engine *g); /* the feed has lost something; `enrich` thread */
+/* For how long the database has not answered; 0: it does. Any thread. */
+int64_t engine_down_ms(const struct engine *g);
 /* Gives back what it holds, without spending an attempt, and its slots. Then engine_free(). */
 MUST_CHECK enum verdict engine_stop(struct engine *g, struct err *e);
 void engine_free(struct engine *g); /* NULL is fine */

@@ -48,6 +48,10 @@ struct source_column {
 };
 const struct source_column *source_output(const struct source *src, size_t i);
 
+/* Its table as the database names it: what events of the change feed say. */
+struct str source_schema(const struct source *src);
+struct str source_table(const struct source *src);
+
 enum claim_result {
     CLAIM_WON,
     CLAIM_LOST,    /* a sibling has it, or had it first */

@@ -1,0 +1,243 @@
+#include "enrich/engine.h"
+
+#include "base/log.h"
+#include "enrich/engine_int.h"
+#include "enrich/enrich_metrics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DB_AGAIN_MS 500
+#define STEP_MAX_MS 1000 /* a step returns at least so often: that is its heartbeat */
+
+static void set_up_lanes(struct engine *g) {
+    const struct plan *p = g->o.plan;
+    for (size_t i = 0; i < p->n_providers; i++)
+        g->lanes[i] = (struct lane){.provider = &p->providers[i], .index = (int)i};
+    for (size_t i = 0; i < p->n_sources; i++) {
+        struct lane *l = &g->lanes[p->sources[i].provider - p->providers];
+        l->sources[l->n_sources++] = i;
+    }
+}
+
+static void set_up_works(struct engine *g) {
+    for (size_t i = 0; i < g->o.plan->n_sources; i++) {
+        struct work *w = &g->works[i];
+        w->ring = keyring_new(g->o.ring ? g->o.ring : ENGINE_RING);
+        w->cursor_n = -1;
+        w->due_at = NO_DEADLINE;
+        arena_init(&w->picked_arena);
+    }
+}
+
+static enum verdict open_sources(struct engine *g, struct err *e) {
+    struct source *sources[PLAN_SOURCES_MAX] = {0};
+    enum verdict v = plan_open_sources(g->o.plan, g->store, sources, e);
+    for (size_t i = 0; i < g->o.plan->n_sources; i++)
+        g->works[i].source = sources[i];
+    return v;
+}
+
+static enum verdict declare_lanes(struct engine *g, struct err *e) {
+    enum verdict v = V_OK;
+    for (size_t i = 0; v == V_OK && i < g->o.plan->n_providers; i++) {
+        const struct provider *p = &g->o.plan->providers[i];
+        v = store_lane_declare(g->store, p->name, &p->limits, e);
+    }
+    return v;
+}
+
+enum verdict engine_new(const struct engine_options *o, struct engine **ret, struct err *e) {
+    struct engine *g = xcalloc(1, sizeof *g);
+    g->o = *o;
+    g->rng = rng_fresh();
+    arena_init(&g->scratch);
+    for (size_t i = 0; i < ENGINE_BUSY_MAX; i++) {
+        arena_init(&g->rows[i].arena);
+        g->unused[g->n_unused++] = &g->rows[i];
+    }
+    set_up_lanes(g);
+    set_up_works(g);
+    enrich_metrics_name(o->plan);
+    enum verdict v = store_open(o->store, &g->store, e);
+    if (v == V_OK)
+        v = open_sources(g, e);
+    if (v == V_OK)
+        v = declare_lanes(g, e);
+    if (v == V_OK && o->hub)
+        v = consumer_new(o->hub, g, &g->consumer, e);
+    if (v != V_OK) {
+        engine_free(g);
+        return v;
+    }
+    *ret = g;
+    return V_OK;
+}
+
+void engine_free(struct engine *g) {
+    if (!g)
+        return;
+    consumer_free(g->consumer);
+    for (size_t i = 0; i < g->o.plan->n_sources; i++) {
+        store_source_close(g->works[i].source);
+        keyring_free(g->works[i].ring);
+        arena_release(&g->works[i].picked_arena);
+    }
+    store_close(g->store);
+    for (size_t i = 0; i < ENGINE_BUSY_MAX; i++)
+        arena_release(&g->rows[i].arena);
+    arena_release(&g->scratch);
+    free(g);
+}
+
+void engine_free_row(struct engine *g, struct row *r) {
+    arena_reset(&r->arena);
+    r->stage = ROW_UNUSED;
+    g->unused[g->n_unused++] = r;
+}
+
+bool engine_offer(struct engine *g, size_t source, struct str key) {
+    int dropped = FROM_SWEEP;
+    switch (keyring_push(g->works[source].ring, key, FROM_FEED, &dropped)) {
+    case KEYRING_TAKEN:
+        return true;
+    case KEYRING_DROPPED_OLDEST:
+        if (dropped == FROM_FEED)
+            enrich_event(source, EVENT_DROPPED);
+        return false;
+    case KEYRING_TOO_LONG:
+        break;
+    }
+    enrich_event(source, EVENT_DROPPED);
+    return false;
+}
+
+void engine_wake(struct engine *g) {
+    g->o.caller->wake(g->o.caller);
+}
+
+void engine_sweep_soon(struct engine *g) {
+    for (size_t i = 0; i < g->o.plan->n_sources; i++)
+        g->works[i].sweep_at = 0;
+}
+
+int64_t engine_down_ms(const struct engine *g) {
+    int64_t since = atomic_load(&g->db_down_since);
+    return since ? engine_now(g) - since : 0;
+}
+
+/* A database that is away is waited for; calls go on meanwhile, and what they bring is kept. */
+static enum verdict bear(struct engine *g, enum verdict v, struct err *e) {
+    if (v != V_RETRY)
+        return v;
+    int64_t now = engine_now(g);
+    if (!atomic_load(&g->db_down_since)) {
+        atomic_store(&g->db_down_since, now ? now : 1);
+        log_warn("the database does not answer; waiting for it", LE(e));
+    }
+    g->db_again_at = now + DB_AGAIN_MS;
+    return V_OK;
+}
+
+static enum verdict have_database(struct engine *g, bool *ret, struct err *e) {
+    int64_t since = atomic_load(&g->db_down_since), now = engine_now(g);
+    *ret = since == 0;
+    if (*ret || now < g->db_again_at)
+        return V_OK;
+    enum verdict v = store_recover(g->store, e);
+    if (v != V_OK)
+        return bear(g, v, e);
+    log_info("the database answers again", LI("after_ms", now - since));
+    atomic_store(&g->db_down_since, 0);
+    *ret = true;
+    return V_OK;
+}
+
+/* All that needs the database. The first trouble ends it; the rest waits for its turn. */
+static enum verdict work(struct engine *g, struct err *e) {
+    arena_reset(&g->scratch);
+    enum verdict v = judge_answered(g, e);
+    if (v == V_OK)
+        v = write_decided(g, false, e);
+    if (v == V_OK && g->consumer)
+        v = consumer_drain(g->consumer, g->store, e);
+    for (size_t i = 0; v == V_OK && i < g->o.plan->n_sources; i++)
+        v = sweep_work(g, &g->works[i], e);
+    for (size_t i = 0; v == V_OK && i < g->o.plan->n_providers; i++)
+        v = lane_work(g, &g->lanes[i], e);
+    return v;
+}
+
+static int64_t earlier(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t next_work(const struct engine *g, int64_t now) {
+    int64_t next = now + STEP_MAX_MS;
+    if (atomic_load(&g->db_down_since))
+        return earlier(next, g->db_again_at);
+    if (g->consumer && consumer_has_more(g->consumer))
+        return now;
+    next = earlier(next, write_next(g));
+    for (size_t i = 0; i < g->o.plan->n_sources; i++)
+        next = earlier(next, sweep_next(g, &g->works[i]));
+    for (size_t i = 0; i < g->o.plan->n_providers; i++)
+        next = earlier(next, lane_next(g, &g->lanes[i]));
+    return next;
+}
+
+static void on_done(void *ctx, const struct call_result *result) {
+    struct engine *g = ctx;
+    struct row *r = result->tag;
+    struct lane *l = r->lane;
+    r->result = *result;
+    r->result.body = arena_str(&r->arena, result->body);
+    r->result.detail = result->detail ? arena_strdup(&r->arena, result->detail) : NULL;
+    r->stage = ROW_ANSWERED;
+    g->answered[g->n_answered++] = r;
+    l->in_flight--;
+    if (r->slot >= 0)
+        l->give_back[l->n_give_back++] = r->slot;
+    l->give_by = engine_now(g) + STEP_MAX_MS;
+    if (l->why == LANE_FULL)
+        l->ask_at = 0;
+    metric_set(&m_enrich_in_flight, l->index, l->in_flight);
+}
+
+enum verdict engine_step(struct engine *g, int64_t deadline_mono, struct err *e) {
+    bool there;
+    enum verdict v = have_database(g, &there, e);
+    if (v == V_OK && there)
+        v = bear(g, work(g, e), e);
+    if (v != V_OK)
+        return v;
+    int64_t next = next_work(g, engine_now(g));
+    g->o.caller->step(g->o.caller, earlier(deadline_mono, next), on_done, g);
+    return V_OK;
+}
+
+/* What was under way is given back as if it had never been begun. */
+static void let_go(struct engine *g, struct row *r) {
+    r->final = false;
+    r->release = (struct release){.key = r->key, .token = r->token};
+    engine_decided(g, r);
+}
+
+enum verdict engine_stop(struct engine *g, struct err *e) {
+    g->o.caller->cancel_all(g->o.caller);
+    enum verdict v = judge_answered(g, e);
+    g->n_answered = 0;
+    for (size_t i = 0; i < ENGINE_BUSY_MAX; i++)
+        if (g->rows[i].stage == ROW_CALLING || g->rows[i].stage == ROW_ANSWERED)
+            let_go(g, &g->rows[i]);
+    if (v == V_OK)
+        v = write_decided(g, true, e);
+    for (size_t i = 0; i < g->o.plan->n_providers; i++) {
+        struct lane *l = &g->lanes[i];
+        lane_drop_turns(l);
+        if (v == V_OK && l->n_give_back)
+            v = store_lane_give_back(g->store, l->provider->name, str_of(g->o.holder), l->give_back,
+                                     l->n_give_back, e);
+    }
+    return v;
+}

@@ -1,0 +1,116 @@
+/* The inside of the engine. Private to the room; everything here belongs to the `enrich` thread but
+ * the rings, which have their own lock. */
+#ifndef TAIN_ENRICH_ENGINE_INT_H
+#define TAIN_ENRICH_ENGINE_INT_H
+
+#include "base/keyring.h"
+#include "base/rng.h"
+#include "enrich/consumer.h"
+#include "enrich/engine.h"
+#include "store/lanes.h"
+
+#define LEASE_GRACE_MS 60000 /* a claim is held for a call's longest time and this */
+#define SLOT_GRACE_MS 15000  /* a slot likewise */
+#define BODY_MAX ((size_t)4 * 1024 * 1024)
+#define DETAIL_MAX 400
+
+/* Marks in a ring: only what the feed told of counts among its events. */
+enum origin { FROM_FEED, FROM_SWEEP };
+
+/* A row that this process holds. */
+struct row {
+    struct arena arena; /* key, request, decision */
+    size_t source;
+    struct lane *lane;
+    struct str key;
+    int64_t token;
+    int attempts;
+    int slot; /* -1: the lane has none */
+    bool probe;
+    enum { ROW_UNUSED, ROW_CALLING, ROW_ANSWERED, ROW_DECIDED } stage;
+    struct call_result result; /* answered: body and detail are in the arena */
+    bool final;                /* decided: which of the two */
+    struct verdict_on_row verdict;
+    struct release release;
+};
+
+struct lane {
+    const struct provider *provider;
+    size_t sources[PLAN_SOURCES_MAX], n_sources, next_source;
+    int index; /* of its metrics */
+    /* turns in hand, in microseconds of clock_mono() */
+    int n_turns, used;
+    int64_t start_us, interval_us, until_us;
+    bool probe, troubled, open;
+    int slots[LANE_SLOTS_MAX], give_back[LANE_SLOTS_MAX];
+    size_t n_slots, n_give_back;
+    int64_t ask_at;  /* not before then for more turns */
+    int64_t give_by; /* slots go back by then, if no turn is asked for before */
+    enum lane_why why;
+    int in_flight;
+};
+
+struct work {
+    struct source *source;
+    struct keyring *ring;
+    /* taken from the ring and not claimed yet: kept over a database that is away */
+    struct arena picked_arena;
+    struct str picked[ENGINE_BATCH];
+    int picked_from[ENGINE_BATCH];
+    size_t n_picked;
+    /* decided and not written yet */
+    struct row *finals[ENGINE_BUSY_MAX], *releases[ENGINE_BUSY_MAX];
+    size_t n_finals, n_releases;
+    int64_t decided_at; /* the first of them */
+    /* the sweep */
+    int64_t sweep_at, due_at, scan_again_at, count_at;
+    bool scanning;
+    char cursor[KEYRING_KEY_MAX + 1];
+    int cursor_n; /* -1: from the first */
+};
+
+struct engine {
+    struct engine_options o;
+    struct store *store;
+    struct consumer *consumer; /* NULL: no feed */
+    struct rng rng;
+    struct arena scratch;
+    struct lane lanes[PLAN_PROVIDERS_MAX];
+    struct work works[PLAN_SOURCES_MAX];
+    struct row rows[ENGINE_BUSY_MAX];
+    struct row *unused[ENGINE_BUSY_MAX];
+    size_t n_unused;
+    struct row *answered[ENGINE_BUSY_MAX];
+    size_t n_answered;
+    int64_t db_again_at;           /* while the database is away: when to look */
+    _Atomic int64_t db_down_since; /* clock_mono(), 0: it answers */
+};
+
+static inline int64_t engine_now(const struct engine *g) {
+    return clock_mono(g->o.clock);
+}
+static inline const struct plan_source *engine_source(const struct engine *g, size_t i) {
+    return &g->o.plan->sources[i];
+}
+
+/* engine_lane.c: turns, claims, calls. */
+MUST_CHECK enum verdict lane_work(struct engine *g, struct lane *l, struct err *e);
+int64_t lane_next(const struct engine *g, const struct lane *l); /* clock_mono() */
+void lane_drop_turns(struct lane *l);
+
+/* engine_judge.c: what an answer means for its row and its lane. */
+MUST_CHECK enum verdict judge_answered(struct engine *g, struct err *e);
+
+/* engine_write.c: decisions into the database. */
+void engine_decided(struct engine *g, struct row *r);
+MUST_CHECK enum verdict write_decided(struct engine *g, bool all, struct err *e);
+int64_t write_next(const struct engine *g);
+
+/* engine_sweep.c */
+MUST_CHECK enum verdict sweep_work(struct engine *g, struct work *w, struct err *e);
+int64_t sweep_next(const struct engine *g, const struct work *w);
+
+/* engine.c */
+void engine_free_row(struct engine *g, struct row *r);
+
+#endif

@@ -1,0 +1,252 @@
+/* First a turn, then a row for it: so nobody who waits is behind a turn that somebody reserved. */
+#include "base/fault.h"
+#include "base/log.h"
+#include "enrich/engine_int.h"
+#include "enrich/enrich_metrics.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PAUSED_LOOK_MS 2000 /* a lane that was paused: has anyone resumed it? */
+#define FULL_LOOK_MS 50
+
+static size_t keys_waiting(const struct engine *g, const struct lane *l) {
+    size_t n = 0;
+    for (size_t i = 0; i < l->n_sources; i++) {
+        const struct work *w = &g->works[l->sources[i]];
+        n += keyring_count(w->ring) + w->n_picked;
+    }
+    return n;
+}
+
+void lane_drop_turns(struct lane *l) {
+    for (size_t i = 0; i < l->n_slots; i++)
+        l->give_back[l->n_give_back++] = l->slots[i];
+    l->n_slots = 0;
+    l->n_turns = l->used = 0;
+}
+
+static bool has_turns(struct lane *l, int64_t now_us) {
+    if (l->used < l->n_turns && now_us < l->until_us)
+        return true;
+    lane_drop_turns(l);
+    return false;
+}
+
+/* How many of the turns in hand have come by now. */
+static int turns_due(const struct lane *l, int64_t now_us) {
+    if (now_us < l->start_us)
+        return 0;
+    int64_t came = l->interval_us > 0 ? (now_us - l->start_us) / l->interval_us + 1 : l->n_turns;
+    if (came > l->n_turns)
+        came = l->n_turns;
+    return came > l->used ? (int)came - l->used : 0;
+}
+
+static void take_grant(struct lane *l, const struct lane_turns *t, int64_t now) {
+    const struct lane_grant *grant = &t->grant;
+    l->why = grant->why;
+    l->troubled = t->troubled;
+    if (grant->why != LANE_GO) {
+        int64_t wait = grant->wait_ms;
+        if (grant->why == LANE_PAUSED)
+            wait = PAUSED_LOOK_MS;
+        else if (wait < 0)
+            wait = FULL_LOOK_MS;
+        l->ask_at = now + (wait > 0 ? wait : 1);
+        return;
+    }
+    l->n_turns = grant->n;
+    l->used = 0;
+    l->start_us = now * 1000 + grant->start_us;
+    l->until_us = now * 1000 + grant->until_us;
+    l->interval_us = grant->interval_us;
+    l->probe = grant->probe;
+    l->open = l->open && grant->probe;
+    if (l->provider->limits.slots > 0) {
+        memcpy(l->slots, t->slots, (size_t)grant->n * sizeof l->slots[0]);
+        l->n_slots = (size_t)grant->n;
+    }
+}
+
+static enum verdict ask_turns(struct engine *g, struct lane *l, size_t want, struct err *e) {
+    struct lane_turns turns;
+    const struct lane_ask ask = {
+        .name = l->provider->name,
+        .holder = str_of(g->o.holder),
+        .want = (int)want,
+        .hold_ms = l->provider->timeout_ms + SLOT_GRACE_MS,
+        .give_back = l->give_back,
+        .n_give_back = l->n_give_back,
+    };
+    int64_t now = engine_now(g);
+    enum verdict v = store_lane_take(g->store, &ask, &turns, e);
+    if (v != V_OK)
+        return v;
+    l->n_give_back = 0;
+    take_grant(l, &turns, now);
+    enrich_lane_state(l->index, l->why, l->why == LANE_GO ? 0 : l->ask_at - now);
+    return V_OK;
+}
+
+/* Keys out of the ring, which stay picked until they are claimed. */
+static void pick(struct work *w, size_t want) {
+    char key[KEYRING_KEY_MAX + 1];
+    int from, n;
+    if (w->n_picked == 0)
+        arena_reset(&w->picked_arena);
+    while (w->n_picked < want && (n = keyring_pop(w->ring, key, &from)) >= 0) {
+        w->picked[w->n_picked] = arena_str(&w->picked_arena, (struct str){key, (size_t)n});
+        w->picked_from[w->n_picked++] = from;
+    }
+}
+
+static void fail_row(struct engine *g, struct row *r, const char *class, const struct err *e) {
+    r->final = true;
+    r->verdict = (struct verdict_on_row){.key = r->key,
+                                         .token = r->token,
+                                         .state = ROW_FAILED,
+                                         .error_class = str_of(class),
+                                         .error = arena_str(&r->arena, str_of(e->msg))};
+    engine_decided(g, r);
+}
+
+static void start_call(struct engine *g, struct row *r, struct str columns) {
+    const struct plan_source *src = engine_source(g, r->source);
+    struct lane *l = r->lane;
+    struct str path, body;
+    struct err e = {0};
+    enum verdict v = request_fill(&src->request, columns, &r->arena, &path, &body, &e);
+    if (v != V_OK) {
+        fail_row(g, r, "request", &e);
+        return;
+    }
+    v = g->o.caller->start(g->o.caller, l->provider, src->request.method, path, body, r, &e);
+    if (v != V_OK) {
+        r->final = false;
+        r->release = (struct release){.key = r->key,
+                                      .token = r->token,
+                                      .spent = true,
+                                      .wait_ms = 1000,
+                                      .error_class = STR("not_sent"),
+                                      .error = arena_str(&r->arena, str_of(e.msg))};
+        engine_decided(g, r);
+        return;
+    }
+    r->stage = ROW_CALLING;
+    l->in_flight++;
+    l->used++;
+    if (l->n_slots)
+        r->slot = l->slots[--l->n_slots];
+    metric_set(&m_enrich_in_flight, l->index, l->in_flight);
+}
+
+static void take_row(struct engine *g, struct lane *l, size_t source, const struct claim *c) {
+    struct row *r = g->unused[--g->n_unused];
+    r->source = source;
+    r->lane = l;
+    r->key = arena_str(&r->arena, c->key);
+    r->token = c->token;
+    r->attempts = c->attempts;
+    r->slot = -1;
+    r->probe = l->probe;
+    start_call(g, r, c->row);
+}
+
+static void note_claim(size_t source, const struct claim *c, int from) {
+    static const enum enrich_event_result results[] = {
+        [CLAIM_WON] = EVENT_WON, [CLAIM_LOST] = EVENT_LOST, [CLAIM_IGNORED] = EVENT_IGNORED};
+    if (from == FROM_FEED)
+        enrich_event(source, results[c->result]);
+    if (c->result != CLAIM_IGNORED)
+        enrich_claim(source, c->result == CLAIM_WON ? CLAIMS_WON : CLAIMS_LOST);
+    if (c->result == CLAIM_LOST && log_enabled(LOG_DEBUG)) {
+        char key[120];
+        snprintf(key, sizeof key, "%.*s", STR_FMT(c->key));
+        log_debug("a sibling has this row: nothing to do", LS("key", key));
+    }
+}
+
+static enum verdict claim(struct engine *g, struct lane *l, size_t source, size_t want,
+                          struct err *e) {
+    struct work *w = &g->works[source];
+    pick(w, want < ENGINE_BATCH ? want : ENGINE_BATCH);
+    if (w->n_picked == 0)
+        return V_OK;
+    size_t n = w->n_picked < want ? w->n_picked : want;
+    struct claim *claims = arena_zalloc(&g->scratch, n * sizeof *claims);
+    fault_hit("enrich_before_claim");
+    enum verdict v = store_claim(g->store, w->source, w->picked, n, str_of(g->o.holder),
+                                 l->provider->timeout_ms + LEASE_GRACE_MS, &g->scratch, claims, e);
+    if (v != V_OK)
+        return v;
+    fault_hit("enrich_after_claim");
+    int from[ENGINE_BATCH];
+    memcpy(from, w->picked_from, n * sizeof from[0]);
+    w->n_picked -= n;
+    memmove(w->picked, w->picked + n, w->n_picked * sizeof w->picked[0]);
+    memmove(w->picked_from, w->picked_from + n, w->n_picked * sizeof w->picked_from[0]);
+    for (size_t i = 0; i < n; i++) {
+        note_claim(source, &claims[i], from[i]);
+        if (claims[i].result == CLAIM_WON)
+            take_row(g, l, source, &claims[i]);
+    }
+    return V_OK;
+}
+
+/* The sources of a lane take turns. */
+static size_t next_source(struct engine *g, struct lane *l) {
+    for (size_t k = 0; k < l->n_sources; k++) {
+        size_t source = l->sources[(l->next_source + k) % l->n_sources];
+        if (keyring_count(g->works[source].ring) + g->works[source].n_picked == 0)
+            continue;
+        l->next_source = (l->next_source + k + 1) % l->n_sources;
+        return source;
+    }
+    return l->sources[0];
+}
+
+static size_t at_most(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static enum verdict give_slots_back(struct engine *g, struct lane *l, struct err *e) {
+    enum verdict v = store_lane_give_back(g->store, l->provider->name, str_of(g->o.holder),
+                                          l->give_back, l->n_give_back, e);
+    if (v == V_OK)
+        l->n_give_back = 0;
+    return v;
+}
+
+enum verdict lane_work(struct engine *g, struct lane *l, struct err *e) {
+    enum verdict v = V_OK;
+    size_t keys;
+    while (v == V_OK && g->n_unused && (keys = keys_waiting(g, l)) > 0) {
+        int64_t now = engine_now(g);
+        if (!has_turns(l, now * 1000)) {
+            if (now < l->ask_at)
+                break;
+            v = ask_turns(g, l, at_most(at_most(keys, g->n_unused), ENGINE_BATCH), e);
+            if (v != V_OK || l->n_turns == 0)
+                break;
+        }
+        int due = turns_due(l, now * 1000);
+        if (due == 0)
+            break;
+        v = claim(g, l, next_source(g, l), at_most((size_t)due, g->n_unused), e);
+    }
+    if (v == V_OK && l->n_give_back && engine_now(g) >= l->give_by)
+        v = give_slots_back(g, l, e);
+    return v;
+}
+
+int64_t lane_next(const struct engine *g, const struct lane *l) {
+    int64_t next = l->n_give_back ? l->give_by : NO_DEADLINE, when;
+    if (g->n_unused == 0 || keys_waiting(g, l) == 0)
+        return next;
+    if (l->used < l->n_turns)
+        when = (l->start_us + l->used * l->interval_us + 999) / 1000;
+    else
+        when = l->ask_at;
+    return when < next ? when : next;
+}

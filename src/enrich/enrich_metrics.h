@@ -1,0 +1,36 @@
+/* What enrichment tells Prometheus. Any thread; the names of sources and lanes are given once, by
+ * the plan, before anybody looks. */
+#ifndef TAIN_ENRICH_ENRICH_METRICS_H
+#define TAIN_ENRICH_ENRICH_METRICS_H
+
+#include "base/metrics.h"
+#include "enrich/plan.h"
+
+/* What became of an event: in the end each has exactly one of these. */
+enum enrich_event_result { EVENT_WON, EVENT_LOST, EVENT_DROPPED, EVENT_IGNORED, EVENT_RESULTS };
+enum enrich_claim_result { CLAIMS_WON, CLAIMS_LOST, CLAIMS_RACED, CLAIMS_SWEPT, CLAIMS_RESULTS };
+enum enrich_call_result {
+    CALLS_MATCH,
+    CALLS_NO_MATCH,
+    CALLS_REJECTED,
+    CALLS_TRANSIENT,
+    CALLS_WAIT,
+    CALLS_AUTH,
+    CALLS_RESULTS
+};
+
+void enrich_metrics_name(const struct plan *p); /* outlives the metrics */
+
+void enrich_received(size_t source);
+void enrich_event(size_t source, enum enrich_event_result r);
+void enrich_claim(size_t source, enum enrich_claim_result r);
+void enrich_final(size_t source, enum source_state state);
+void enrich_call(int lane, enum enrich_call_result r, int64_t elapsed_ms);
+void enrich_lane_state(int lane, enum lane_why why, int64_t wait_ms);
+void enrich_rows(size_t source, const struct source_counts *counts);
+
+extern struct metric m_enrich_in_flight;
+extern struct metric *const enrich_metrics[];
+extern const size_t enrich_n_metrics;
+
+#endif
