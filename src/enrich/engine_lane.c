@@ -141,7 +141,7 @@ static void start_call(struct engine *g, struct row *r, struct str columns) {
     metric_set(&m_enrich_in_flight, l->index, l->in_flight);
 }
 
-static void take_row(struct engine *g, struct lane *l, size_t source, const struct claim *c) {
+static void take_row(struct engine *g, struct lane *l, size_t source, const struct row_claim *c) {
     struct row *r = g->unused[--g->n_unused];
     r->source = source;
     r->lane = l;
@@ -153,7 +153,7 @@ static void take_row(struct engine *g, struct lane *l, size_t source, const stru
     start_call(g, r, c->row);
 }
 
-static void note_claim(size_t source, const struct claim *c, int from) {
+static void note_claim(size_t source, const struct row_claim *c, int from) {
     static const enum enrich_event_result results[] = {
         [CLAIM_WON] = EVENT_WON, [CLAIM_LOST] = EVENT_LOST, [CLAIM_IGNORED] = EVENT_IGNORED};
     if (from == FROM_FEED)
@@ -174,10 +174,11 @@ static enum verdict claim(struct engine *g, struct lane *l, size_t source, size_
     if (w->n_picked == 0)
         return V_OK;
     size_t n = w->n_picked < want ? w->n_picked : want;
-    struct claim *claims = arena_zalloc(&g->scratch, n * sizeof *claims);
+    struct row_claim *claims = arena_zalloc(&g->scratch, n * sizeof *claims);
     fault_hit("enrich_before_claim");
-    enum verdict v = store_claim(g->store, w->source, w->picked, n, str_of(g->o.holder),
-                                 l->provider->timeout_ms + LEASE_GRACE_MS, &g->scratch, claims, e);
+    enum verdict v =
+        store_claim_rows(g->store, w->source, w->picked, n, str_of(g->o.holder),
+                         l->provider->timeout_ms + LEASE_GRACE_MS, &g->scratch, claims, e);
     if (v != V_OK)
         return v;
     fault_hit("enrich_after_claim");

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "store/store.h"
 
-#define SOURCE_COLUMNS_MAX 64
+#define SOURCE_COLUMNS_MAX 60 /* SQLite makes no larger object */
 #define CLAIM_BATCH_MAX 512
 #define SWEEP_GRACE_MS 60000 /* beyond the end of a lease; a lease is longer than any call */
 
@@ -57,7 +57,7 @@ enum claim_result {
     CLAIM_LOST,    /* a sibling has it, or had it first */
     CLAIM_IGNORED, /* not pending, not in the filter, gone, or its time has not come */
 };
-struct claim {
+struct row_claim {
     struct str key;
     enum claim_result result;
     int64_t token;  /* won: its proof */
@@ -66,9 +66,10 @@ struct claim {
 };
 /* Claims of n keys what can be claimed, for lease_ms. ret[n] in the order of the keys; texts in the
  * arena. A key that the column's type cannot hold is ignored. */
-MUST_CHECK enum verdict store_claim(struct store *s, struct source *src, const struct str *keys,
-                                    size_t n, struct str holder, int64_t lease_ms, struct arena *a,
-                                    struct claim *ret, struct err *e);
+MUST_CHECK enum verdict store_claim_rows(struct store *s, struct source *src,
+                                         const struct str *keys, size_t n, struct str holder,
+                                         int64_t lease_ms, struct arena *a, struct row_claim *ret,
+                                         struct err *e);
 
 struct verdict_on_row {
     struct str key;
