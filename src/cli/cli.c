@@ -78,9 +78,10 @@ static int help_for(const char *name, FILE *out, FILE *complaints) {
     return EXIT_DONE;
 }
 
-#define LONG_RUNNING \
-    (CMD_CATCHUP | CMD_UPDATER | CMD_SERVE | CMD_UP | CMD_IMPORT | CMD_EXPORT | CMD_VERIFY)
-#define DAEMONS (CMD_UPDATER | CMD_SERVE | CMD_UP)
+#define LONG_RUNNING                                                                         \
+    (CMD_CATCHUP | CMD_UPDATER | CMD_SERVE | CMD_UP | CMD_ENRICH | CMD_IMPORT | CMD_EXPORT | \
+     CMD_VERIFY)
+#define DAEMONS (CMD_UPDATER | CMD_SERVE | CMD_UP | CMD_ENRICH)
 
 /* Log lines of one run can be told from those of the run before and of others beside it. */
 static void name_run(const struct settings *s) {

@@ -77,6 +77,17 @@ static const struct command table[] = {
      false,
      cmd_cdc,
      {{"ACTION", "install|remove|list|new-epoch|tail"}}},
+    {"enrich",
+     CMD_ENRICH,
+     "have the rows of a table looked up by an API, each once",
+     "Works through the rows that a file of --sources describes: a change of a row is heard at "
+     "once, one of all workers wins it, asks the provider within the limits that all workers "
+     "share, and writes what it found. A row whose worker died is found by a sweep. It runs until "
+     "it is stopped by a signal (then it ends with 0, and holds nothing). Any number may run.",
+     "tain enrich --sources flowsheet.conf",
+     false,
+     cmd_enrich,
+     {{"ACTION", "status|pause|resume", .optional = true}, {"LANE", .optional = true}}},
     {"doctor", CMD_DOCTOR, "check the database, the upstream and this machine",
      "One line per check: ok, warn or fail, and what to do about it. It changes nothing.",
      "tain doctor --db postgres://localhost/hn", false, cmd_doctor},

@@ -10,6 +10,7 @@ int cmd_cdc(struct settings *s);
 int cmd_dead_letter(struct settings *s);
 int cmd_demo(struct settings *s);
 int cmd_doctor(struct settings *s);
+int cmd_enrich(struct settings *s);
 int cmd_export(struct settings *s);
 int cmd_import(struct settings *s);
 int cmd_migrate(struct settings *s);

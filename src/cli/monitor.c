@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cli/archive.h"
 #include "cli/cli.h"
+#include "enrich/enrich_metrics.h"
 #include "feed/feed_metrics.h"
 #include "mirror/metrics.h"
 #include "web/web_metrics.h"
@@ -16,16 +17,19 @@ static const unsigned updater_vitals = VITAL_BIT(VITAL_DATABASE) | VITAL_BIT(VIT
                                        VITAL_BIT(VITAL_LAG) | VITAL_BIT(VITAL_WORKERS);
 
 static void gather(struct monitor *m, enum command_id command) {
-    m->families = xcalloc(mirror_n_metrics + updater_n_metrics + web_n_metrics + feed_n_metrics,
+    m->families = xcalloc(mirror_n_metrics + updater_n_metrics + web_n_metrics + feed_n_metrics +
+                              enrich_n_metrics,
                           sizeof(struct metric *));
-    for (size_t i = 0; command != CMD_SERVE && i < mirror_n_metrics; i++)
+    for (size_t i = 0; !(command & (CMD_SERVE | CMD_ENRICH)) && i < mirror_n_metrics; i++)
         m->families[m->n++] = mirror_metrics[i];
     for (size_t i = 0; command & (CMD_UPDATER | CMD_UP) && i < updater_n_metrics; i++)
         m->families[m->n++] = updater_metrics[i];
     for (size_t i = 0; command & (CMD_SERVE | CMD_UP) && i < web_n_metrics; i++)
         m->families[m->n++] = web_metrics[i];
-    for (size_t i = 0; command & (CMD_SERVE | CMD_UP) && i < feed_n_metrics; i++)
+    for (size_t i = 0; command & (CMD_SERVE | CMD_UP | CMD_ENRICH) && i < feed_n_metrics; i++)
         m->families[m->n++] = feed_metrics[i];
+    for (size_t i = 0; command == CMD_ENRICH && i < enrich_n_metrics; i++)
+        m->families[m->n++] = enrich_metrics[i];
 }
 
 static unsigned watched_by(enum command_id command) {
@@ -33,7 +37,7 @@ static unsigned watched_by(enum command_id command) {
         return updater_vitals;
     if (command == CMD_UP) /* history may take days, and what is there can be read meanwhile */
         return updater_vitals & ~VITAL_BIT(VITAL_LAG);
-    return command == CMD_SERVE ? VITAL_BIT(VITAL_DATABASE) : catchup_vitals;
+    return command & (CMD_SERVE | CMD_ENRICH) ? VITAL_BIT(VITAL_DATABASE) : catchup_vitals;
 }
 
 static bool is_off(const char *bind) {
@@ -54,7 +58,7 @@ static int do_without(const struct settings *s, enum verdict v, const struct err
 }
 
 int monitor_start(struct monitor *m, const struct settings *s) {
-    bool daemon = s->command & (CMD_UPDATER | CMD_SERVE | CMD_UP);
+    bool daemon = s->command & (CMD_UPDATER | CMD_SERVE | CMD_UP | CMD_ENRICH);
     struct err e;
     *m = (struct monitor){0};
     vitals_init(&m->vitals, &clock_machine, watched_by(s->command));

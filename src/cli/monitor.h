@@ -15,9 +15,9 @@ struct monitor {
     struct metrics_http *http; /* NULL: nobody can look */
 };
 
-/* For CMD_CATCHUP, CMD_UPDATER, CMD_SERVE and CMD_UP. Answers an exit code, 0 when all is well. A
- * bind that was asked for and cannot be had is an error; the default one, which another process of
- * this host may have, is a warning. */
+/* For CMD_CATCHUP, CMD_UPDATER, CMD_SERVE, CMD_UP and CMD_ENRICH. Answers an exit code, 0 when all
+ * is well. A bind that was asked for and cannot be had is an error; the default one, which another
+ * process of this host may have, is a warning. */
 int monitor_start(struct monitor *m, const struct settings *s);
 void monitor_stop(struct monitor *m); /* also after a start that failed */
 

@@ -11,9 +11,9 @@
 #define SERVES (CMD_SERVE | CMD_UP)
 #define REPORTS                                                                           \
     (CMD_CATCHUP | CMD_STATUS | CMD_MIGRATE | CMD_VERIFY | CMD_DEAD_LETTER | CMD_DOCTOR | \
-     CMD_IMPORT | CMD_EXPORT | CMD_SEARCH | CMD_CDC)
+     CMD_IMPORT | CMD_EXPORT | CMD_SEARCH | CMD_CDC | CMD_ENRICH)
 #define INGESTS (CMD_CATCHUP | UPDATES)
-#define LOGS (INGESTS | CMD_SERVE | CMD_IMPORT)
+#define LOGS (INGESTS | CMD_SERVE | CMD_IMPORT | CMD_ENRICH)
 #define ASKS_UPSTREAM (INGESTS | CMD_VERIFY | CMD_DOCTOR | CMD_IMPORT)
 #define BY_RANGE (CMD_CATCHUP | CMD_VERIFY | CMD_DEAD_LETTER | CMD_IMPORT | CMD_EXPORT)
 
@@ -88,6 +88,9 @@ static const struct option_def table[] = {
     {"reason", OPTION_STRING, FIELD(reason), CMD_DEAD_LETTER, .accepts = shape_words,
      .allowed = "a few words, in UTF-8", .metavar = "TEXT", .flags = OPTION_NO_ENV | OPTION_NO_FILE,
      .help = "Why the ids are accepted as missing; kept with each of them."},
+    {"sources", OPTION_STRING, FIELD(sources), CMD_ENRICH, .accepts = shape_not_empty,
+     .allowed = "the path of a file", .metavar = "FILE",
+     .help = "What is to be enriched, and by which providers: docs/enrich.md describes the file."},
     {"table", OPTION_STRING, FIELD(table), CMD_CDC, .accepts = shape_words,
      .allowed = "SCHEMA.TABLE or TABLE", .metavar = "TABLE",
      .flags = OPTION_NO_ENV | OPTION_NO_FILE,
@@ -236,8 +239,8 @@ static const struct option_def table[] = {
      .choices = "auto|bar|line|none",
      .help = "How to show progress. auto draws a bar on a terminal and writes a line every 10 s "
              "elsewhere; up writes nothing there."},
-    {"metrics-bind", OPTION_STRING, FIELD(metrics_bind), INGESTS | SERVES, "127.0.0.1:9464",
-     .accepts = shape_bind_or_none,
+    {"metrics-bind", OPTION_STRING, FIELD(metrics_bind), INGESTS | SERVES | CMD_ENRICH,
+     "127.0.0.1:9464", .accepts = shape_bind_or_none,
      .allowed = "ADDR:PORT, such as 127.0.0.1:9464 or [::1]:9464, or none", .metavar = "ADDR:PORT",
      .help = "Serve /metrics, /healthz and /readyz there while running; none turns it off. The "
              "default address is passed over, with a warning, when another process has it, and "
@@ -279,8 +282,8 @@ static const struct option_def table[] = {
                 "of at most 63 characters",
      .metavar = "NAME", .flags = OPTION_COMMON,
      .help = "Schema that holds the tables on PostgreSQL."},
-    {"no-migrate", OPTION_BOOL, FIELD(no_migrate), INGESTS | CMD_IMPORT | SERVES | CMD_CDC,
-     .flags = OPTION_COMMON,
+    {"no-migrate", OPTION_BOOL, FIELD(no_migrate),
+     INGESTS | CMD_IMPORT | SERVES | CMD_CDC | CMD_ENRICH, .flags = OPTION_COMMON,
      .help = "Do not bring the tables up to date first; fail if they are not."},
     {"upstream", OPTION_STRING, FIELD(upstream), ASKS_UPSTREAM,
      "https://hacker-news.firebaseio.com/v0", .accepts = shape_http_root,

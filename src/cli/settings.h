@@ -27,6 +27,7 @@ enum command_id {
     CMD_SEARCH = 1 << 11,
     CMD_UP = 1 << 12,
     CMD_CDC = 1 << 13,
+    CMD_ENRICH = 1 << 14,
 };
 
 /* Where a value came from; a later one wins over an earlier one. */
@@ -96,6 +97,9 @@ struct settings {
     bool is_public;
     char *tables, *actions; /* lists with commas; --since is shared with search */
     bool follow;
+
+    /* enrich */
+    char *sources;
 
     /* import and export; the file is words[0] */
     char *as_of; /* an instant, see shapes.h */

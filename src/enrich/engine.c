@@ -11,7 +11,7 @@
 #define STEP_MAX_MS 1000 /* a step returns at least so often: that is its heartbeat */
 
 static void set_up_lanes(struct engine *g) {
-    const struct plan *p = g->o.plan;
+    const struct enrich_plan *p = g->o.plan;
     for (size_t i = 0; i < p->n_providers; i++)
         g->lanes[i] = (struct lane){.provider = &p->providers[i], .index = (int)i};
     for (size_t i = 0; i < p->n_sources; i++) {

@@ -23,7 +23,7 @@
 #define ENGINE_BUSY_MAX 512 /* rows held at once */
 
 struct engine_options {
-    const struct plan *plan;           /* outlives it */
+    const struct enrich_plan *plan;    /* outlives it */
     const struct store_options *store; /* outlives it */
     const struct clock *clock;
     struct caller *caller; /* outlives it; see enrich/caller.h */

@@ -119,7 +119,7 @@ static void copy_name(char out[NAME_MAX_BYTES], struct str name) {
     out[n] = 0;
 }
 
-void enrich_metrics_name(const struct plan *p) {
+void enrich_metrics_name(const struct enrich_plan *p) {
     for (size_t i = 0; i < p->n_sources; i++) {
         copy_name(source_texts[i], p->sources[i].spec.name);
         source_names[i] = source_texts[i];

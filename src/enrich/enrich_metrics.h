@@ -19,7 +19,7 @@ enum enrich_call_result {
     CALLS_RESULTS
 };
 
-void enrich_metrics_name(const struct plan *p); /* outlives the metrics */
+void enrich_metrics_name(const struct enrich_plan *p); /* outlives the metrics */
 
 void enrich_received(size_t source);
 void enrich_event(size_t source, enum enrich_event_result r);

@@ -35,7 +35,7 @@ struct plan_source {
     int spec_lines[16]; /* by enum plan_field: where each was said; 0: nowhere */
 };
 
-struct plan {
+struct enrich_plan {
     struct str path;
     struct provider providers[PLAN_PROVIDERS_MAX];
     size_t n_providers;
@@ -46,10 +46,10 @@ struct plan {
 /* Reads and checks all that can be checked without a database or a network. env(name) looks up
  * ${NAME}; NULL: the process's environment. V_INVALID: "FILE:LINE: what, and what to do". */
 MUST_CHECK enum verdict plan_read(const char *path, const char *(*env)(const char *name),
-                                  struct arena *a, struct plan *ret, struct err *e);
+                                  struct arena *a, struct enrich_plan *ret, struct err *e);
 /* Checks the sources against the tables that the database has: mapping types against columns.
  * Opens each source; sources[] has room for n_sources. */
-MUST_CHECK enum verdict plan_open_sources(const struct plan *p, struct store *s,
+MUST_CHECK enum verdict plan_open_sources(const struct enrich_plan *p, struct store *s,
                                           struct source **ret_sources, struct err *e);
 
 #endif

@@ -1,0 +1,149 @@
+#include "cli/enriching.h"
+
+#include "base/log.h"
+#include "store/cdc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FEED_CLIENTS 1
+
+enum verdict enriching_plan(struct enriching *w, const struct settings *s, struct err *e) {
+    *w = (struct enriching){.stop = {.fd = -1}};
+    arena_init(&w->arena);
+    if (!s->sources)
+        return err_set(e, V_INVALID, "config", 0,
+                       "--sources FILE: say what is to be enriched; packaging/examples/"
+                       "flowsheet.conf shows how, docs/enrich.md explains it");
+    return plan_read(s->sources, NULL, &w->arena, &w->plan, e);
+}
+
+static enum verdict make(void *arg, int index UNUSED, void **ret_worker, struct err *e UNUSED) {
+    *ret_worker = arg;
+    return V_OK;
+}
+
+static enum verdict step(void *worker, struct err *e) {
+    struct enriching *w = worker;
+    if (stop_raised(&w->stop))
+        return V_STOPPED;
+    return engine_step(w->engine, NO_DEADLINE, e);
+}
+
+static void unmake(void *worker, bool died) {
+    struct enriching *w = worker;
+    struct err e;
+    if (!died && engine_stop(w->engine, &e) != V_OK)
+        log_warn("what was held could not be given back; the sweep will free it", LE(&e));
+}
+
+static enum verdict start_thread(struct enriching *w, struct err *e) {
+    const struct crew_kind kind = {.name = "enrich",
+                                   .n = 1,
+                                   .make = make,
+                                   .step = step,
+                                   .unmake = unmake,
+                                   .arg = w,
+                                   .clock = &clock_machine};
+    return crew_start(&kind, &w->crew, e);
+}
+
+/* A table whose changes nobody logs is enriched all the same, a minute late. */
+static enum verdict check_logged(const struct enriching *w, struct err *e) {
+    CLEANUP(arena_release) struct arena a;
+    const struct cdc_table *tables;
+    struct store *store;
+    size_t n;
+    arena_init(&a);
+    enum verdict v = store_open(&w->store, &store, e);
+    if (v != V_OK)
+        return v;
+    v = store_cdc_list(store, &a, &tables, &n, e);
+    for (size_t i = 0; v == V_OK && i < w->plan.n_sources; i++) {
+        char name[200], full[200];
+        snprintf(name, sizeof name, "%.*s", STR_FMT(w->plan.sources[i].spec.table));
+        bool logged = false;
+        for (size_t k = 0; k < n; k++) {
+            snprintf(full, sizeof full, "%.*s.%.*s", STR_FMT(tables[k].schema),
+                     STR_FMT(tables[k].name));
+            bool same = strcmp(full, name) == 0 || str_eqc(tables[k].name, name);
+            logged = logged || (same && tables[k].present);
+        }
+        if (!logged)
+            log_warn("changes of this table are not logged: its rows are found by the sweep, once "
+                     "a minute; tain cdc install --table TABLE has them found at once",
+                     LS("table", name));
+    }
+    store_close(store);
+    return v;
+}
+
+static enum verdict start_engine(struct enriching *w, struct err *e) {
+    const struct feed_options feed = {.store = &w->store,
+                                      .hub = w->hub,
+                                      .clock = &clock_machine,
+                                      .keep_ms = w->keep_ms,
+                                      .keep_rows = w->keep_rows};
+    enum verdict v = caller_http_new(&clock_machine, "tain/" TAIN_VERSION, &w->caller, e);
+    if (v != V_OK)
+        return v;
+    const struct engine_options options = {.plan = &w->plan,
+                                           .store = &w->store,
+                                           .clock = &clock_machine,
+                                           .caller = w->caller,
+                                           .hub = w->hub,
+                                           .holder = w->holder};
+    v = engine_new(&options, &w->engine, e);
+    return v == V_OK ? feed_start(&feed, &w->reader, e) : v;
+}
+
+enum verdict enriching_start(struct enriching *w, const struct settings *s, struct err *e) {
+    w->store = (struct store_options){.uri = s->db,
+                                      .schema = s->schema,
+                                      .clock = &clock_machine,
+                                      .schema_rule = SCHEMA_REQUIRE,
+                                      .must_exist = true};
+    w->keep_ms = s->feed_keep_ms;
+    w->keep_rows = s->feed_keep_rows;
+    process_identity(w->holder, sizeof w->holder);
+    w->hub = feed_hub_new(FEED_CLIENTS);
+    enum verdict v = stop_init(&w->stop, e);
+    if (v == V_OK)
+        v = check_logged(w, e);
+    if (v == V_OK)
+        v = start_engine(w, e);
+    if (v == V_OK)
+        v = start_thread(w, e);
+    return v;
+}
+
+enum verdict enriching_tend(struct enriching *w, struct err *e) {
+    if (crew_tend(w->crew, NULL, NULL) == CREW_WORKING)
+        return V_OK;
+    *e = *crew_error(w->crew);
+    return V_FATAL;
+}
+
+int64_t enriching_silence_ms(const struct enriching *w) {
+    return crew_silence_ms(w->crew);
+}
+
+int64_t enriching_down_ms(const struct enriching *w) {
+    return engine_down_ms(w->engine);
+}
+
+void enriching_stop(struct enriching *w) {
+    if (w->crew) {
+        stop_raise(&w->stop);
+        engine_wake(w->engine);
+        crew_join(w->crew);
+        crew_free(w->crew);
+    }
+    feed_stop(w->reader);
+    engine_free(w->engine);
+    feed_hub_free(w->hub);
+    caller_http_free(w->caller);
+    if (w->stop.fd >= 0)
+        stop_release(&w->stop);
+    arena_release(&w->arena);
+}
