@@ -2,11 +2,11 @@
 
 #include "base/fault.h"
 #include "base/rng.h"
+#include "base/suggest.h"
 #include "cli/archive.h"
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/standard.h"
-#include "cli/suggest.h"
 
 #include <curl/curl.h>
 #include <libpq-fe.h>

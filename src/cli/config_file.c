@@ -1,3 +1,4 @@
+#include "base/conf_text.h"
 #include "cli/options.h"
 
 #include <confuse.h>
@@ -5,9 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-#define FILE_MAX_BYTES (1 << 20)
 
 /* libConfuse hands its callbacks no pointer of ours, so what they fill stands here while a file
  * is being read. */
@@ -117,83 +115,17 @@ static enum verdict parse(FILE *file, struct err *e) {
     return loading.failed ? V_INVALID : V_OK;
 }
 
-/* The lexer ends the process when a read fails (a directory, say), so we read for it. */
-static enum verdict read_whole(const char *path, char *buffer, size_t *ret_n, struct err *e) {
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return err_set(e, V_INVALID, "config", errno, "%.300s: %s", path, strerror(errno));
-    size_t n = fread(buffer, 1, FILE_MAX_BYTES + 1, file);
-    int failed = ferror(file) ? errno : 0;
-    fclose(file);
-    if (failed)
-        return err_set(e, V_INVALID, "config", failed, "%.300s: %s", path, strerror(failed));
-    if (n > FILE_MAX_BYTES)
-        return err_set(e, V_INVALID, "config", 0, "%.300s: larger than 1 MiB", path);
-    if (memchr(buffer, '\0', n))
-        return err_set(e, V_INVALID, "config", 0, "%.300s: not a text file", path);
-    *ret_n = n;
-    return V_OK;
-}
-
-/* The end of the quoted text that begins at p; NULL when its closing quote is missing. */
-static char *skip_quoted(char *p, const char *end) {
-    char quote = *p++;
-    while (p < end && *p != quote)
-        p += *p == '\\' && p + 1 < end ? 2 : 1;
-    return p < end ? p + 1 : NULL;
-}
-
-/* Where the comment at p ends; p itself when there is none, NULL when it does not end. Only # may
- * touch the word before it: an address holds slashes. */
-static char *skip_comment(char *p, char *end, bool word_begins) {
-    if (*p == '#' || (word_begins && end - p > 1 && p[0] == '/' && p[1] == '/')) {
-        char *newline = memchr(p, '\n', (size_t)(end - p));
-        return newline ? newline : end;
-    }
-    if (word_begins && end - p > 1 && p[0] == '/' && p[1] == '*') {
-        char *close = memmem(p + 2, (size_t)(end - p - 2), "*/", 2);
-        return close ? close + 2 : NULL;
-    }
-    return p;
-}
-
-/* Comments become blanks before libConfuse sees them: version 3.3 counts their lines more than
- * once and stumbles over one inside a list. Answers NULL, or where something begins that never
- * ends, which libConfuse takes in silence. */
-static const char *blank_comments(char *text, size_t n) {
-    char *end = text + n;
-    for (char *p = text; p < end;) {
-        bool word_begins = p == text || strchr(" \t\r\n={},+\"'", p[-1]);
-        char *behind = skip_comment(p, end, word_begins);
-        bool comment = behind != p;
-        if (!comment)
-            behind = *p == '"' || *p == '\'' ? skip_quoted(p, end) : p + 1;
-        if (!behind)
-            return p;
-        for (; p < behind; p++)
-            if (comment && *p != '\n')
-                *p = ' ';
-    }
-    return NULL;
-}
-
-static int line_of(const char *text, const char *at) {
-    int line = 1;
-    for (; text < at; text++)
-        line += *text == '\n';
-    return line;
-}
-
 enum verdict config_file_load(struct settings *s, const char *path, struct err *e) {
-    CLEANUP(free_ptr) char *buffer = xmalloc(FILE_MAX_BYTES + 1);
+    CLEANUP(free_ptr) char *buffer = NULL;
     size_t n = 0;
-    enum verdict v = read_whole(path, buffer, &n, e);
+    enum verdict v = conf_text_read(path, &buffer, &n, e);
     if (v != V_OK || n == 0)
         return v;
-    const char *endless = blank_comments(buffer, n);
+    const char *endless = conf_text_blank_comments(buffer, n);
     if (endless)
         return err_set(e, V_INVALID, "config", 0, "%.300s:%d: this %s never ends", path,
-                       line_of(buffer, endless), *endless == '/' ? "comment" : "quoted text");
+                       conf_text_line(buffer, endless),
+                       *endless == '/' ? "comment" : "quoted text");
     FILE *file = fmemopen(buffer, n, "r");
     if (!file)
         return err_set(e, V_FATAL, "config", errno, "%.300s: %s", path, strerror(errno));

@@ -1,6 +1,6 @@
 #include "cli/letter_class.h"
 
-#include "cli/suggest.h"
+#include "base/suggest.h"
 #include "mirror/outcome.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "cli/options.h"
 
+#include "base/suggest.h"
 #include "cli/cli.h"
 #include "cli/shapes.h"
-#include "cli/suggest.h"
 #include "db/secret.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* "Did you mean": how far two words are apart, counted in typing mistakes. Pure functions. */
-#ifndef TAIN_CLI_SUGGEST_H
-#define TAIN_CLI_SUGGEST_H
+#ifndef TAIN_BASE_SUGGEST_H
+#define TAIN_BASE_SUGGEST_H
 
 #include "base/attr.h"
 
