@@ -37,10 +37,9 @@ struct row {
 struct lane {
     const struct provider *provider;
     size_t sources[PLAN_SOURCES_MAX], n_sources, next_source;
-    int index; /* of its metrics */
-    /* turns in hand, in microseconds of clock_mono() */
-    int n_turns, used;
-    int64_t start_us, interval_us, until_us;
+    int index;               /* of its metrics */
+    struct lane_grant turns; /* in hand, in microseconds of clock_mono() */
+    int used;                /* of them, or lost */
     bool probe, troubled, open;
     int slots[LANE_SLOTS_MAX], give_back[LANE_SLOTS_MAX];
     size_t n_slots, n_give_back;

@@ -23,24 +23,18 @@ void lane_drop_turns(struct lane *l) {
     for (size_t i = 0; i < l->n_slots; i++)
         l->give_back[l->n_give_back++] = l->slots[i];
     l->n_slots = 0;
-    l->n_turns = l->used = 0;
+    l->turns.n = l->used = 0;
 }
 
+/* Turns whose time is over are not to be used any more; nor are their slots needed. */
 static bool has_turns(struct lane *l, int64_t now_us) {
-    if (l->used < l->n_turns && now_us < l->until_us)
+    for (int next = lane_next_turn(&l->turns, l->used, now_us); l->used < next; l->used++)
+        if (l->n_slots)
+            l->give_back[l->n_give_back++] = l->slots[--l->n_slots];
+    if (l->used < l->turns.n)
         return true;
     lane_drop_turns(l);
     return false;
-}
-
-/* How many of the turns in hand have come by now. */
-static int turns_due(const struct lane *l, int64_t now_us) {
-    if (now_us < l->start_us)
-        return 0;
-    int64_t came = l->interval_us > 0 ? (now_us - l->start_us) / l->interval_us + 1 : l->n_turns;
-    if (came > l->n_turns)
-        came = l->n_turns;
-    return came > l->used ? (int)came - l->used : 0;
 }
 
 static void take_grant(struct lane *l, const struct lane_turns *t, int64_t now) {
@@ -56,11 +50,10 @@ static void take_grant(struct lane *l, const struct lane_turns *t, int64_t now) 
         l->ask_at = now + (wait > 0 ? wait : 1);
         return;
     }
-    l->n_turns = grant->n;
+    l->turns = *grant;
+    l->turns.start_us += now * 1000;
+    l->turns.until_us += now * 1000;
     l->used = 0;
-    l->start_us = now * 1000 + grant->start_us;
-    l->until_us = now * 1000 + grant->until_us;
-    l->interval_us = grant->interval_us;
     l->probe = grant->probe;
     l->open = l->open && grant->probe;
     if (l->provider->limits.slots > 0) {
@@ -228,10 +221,10 @@ enum verdict lane_work(struct engine *g, struct lane *l, struct err *e) {
             if (now < l->ask_at)
                 break;
             v = ask_turns(g, l, at_most(at_most(keys, g->n_unused), ENGINE_BATCH), e);
-            if (v != V_OK || l->n_turns == 0)
+            if (v != V_OK || l->turns.n == 0)
                 break;
         }
-        int due = turns_due(l, now * 1000);
+        int due = lane_turns_due(&l->turns, l->used, now * 1000);
         if (due == 0)
             break;
         v = claim(g, l, next_source(g, l), at_most((size_t)due, g->n_unused), e);
@@ -245,8 +238,8 @@ int64_t lane_next(const struct engine *g, const struct lane *l) {
     int64_t next = l->n_give_back ? l->give_by : NO_DEADLINE, when;
     if (g->n_unused == 0 || keys_waiting(g, l) == 0)
         return next;
-    if (l->used < l->n_turns)
-        when = (l->start_us + l->used * l->interval_us + 999) / 1000;
+    if (l->used < l->turns.n)
+        when = (l->turns.start_us + l->used * l->turns.interval_us + 999) / 1000;
     else
         when = l->ask_at;
     return when < next ? when : next;
