@@ -1,0 +1,79 @@
+#include "enrich/plan.h"
+
+#include "enrich/plan_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *from_process(const char *name) {
+    return getenv(name);
+}
+
+static enum verdict read_providers(struct plan_reader *r, const struct conf_section *root) {
+    struct enrich_plan *plan = r->plan;
+    for (const struct conf_section *s = root->parts; s; s = s->next) {
+        if (strcmp(s->kind, "provider") != 0)
+            continue;
+        if (plan->n_providers == PLAN_PROVIDERS_MAX)
+            return plan_bad(r, s->line, "more than %d providers", PLAN_PROVIDERS_MAX);
+        enum verdict v = plan_read_provider(r, s, &plan->providers[plan->n_providers]);
+        if (v != V_OK)
+            return v;
+        plan->n_providers++;
+    }
+    return V_OK;
+}
+
+static enum verdict read_sources(struct plan_reader *r, const struct conf_section *root) {
+    struct enrich_plan *plan = r->plan;
+    for (const struct conf_section *s = root->parts; s; s = s->next) {
+        if (strcmp(s->kind, "source") != 0)
+            continue;
+        if (plan->n_sources == PLAN_SOURCES_MAX)
+            return plan_bad(r, s->line, "more than %d sources", PLAN_SOURCES_MAX);
+        enum verdict v = plan_read_source(r, s, &plan->sources[plan->n_sources]);
+        if (v != V_OK)
+            return v;
+        plan->n_sources++;
+    }
+    return V_OK;
+}
+
+enum verdict plan_read(const char *path, const char *(*env)(const char *name), struct arena *a,
+                       struct enrich_plan *ret, struct err *e) {
+    struct plan_reader r = {
+        .path = path, .env = env ? env : from_process, .a = a, .plan = ret, .e = e};
+    struct conf_section root;
+    *ret = (struct enrich_plan){.path = arena_str(a, str_of(path))};
+    enum verdict v = plan_file_load(&r, &root);
+    if (v == V_OK)
+        v = read_providers(&r, &root);
+    if (v == V_OK)
+        v = read_sources(&r, &root);
+    if (v == V_OK && ret->n_sources == 0)
+        v = plan_bad(&r, 1, "there is no source in it; write source NAME { ... }");
+    return v;
+}
+
+/* In place where it is shorter; what no longer fits behind it is cut. */
+static void replace(char *text, size_t size, struct str old, struct str name) {
+    for (char *at = text; (at = strstr(at, old.p));) {
+        struct strbuf b;
+        strbuf_init(&b, size * 2 + 256);
+        strbuf_add(&b, text, (size_t)(at - text));
+        strbuf_addf(&b, "${%s}", name.p);
+        size_t behind = b.n;
+        strbuf_adds(&b, at + old.n);
+        size_t n = b.n < size - 1 ? b.n : size - 1;
+        memcpy(text, strbuf_str(&b).p, n);
+        text[n] = '\0';
+        at = text + (behind < n ? behind : n);
+        strbuf_release(&b);
+    }
+}
+
+void plan_redact(const struct enrich_plan *p, struct err *e) {
+    for (size_t i = 0; e && i < p->n_variables; i++)
+        if (p->variables[i].value.n >= 4)
+            replace(e->msg, sizeof e->msg, p->variables[i].value, p->variables[i].name);
+}
