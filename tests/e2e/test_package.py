@@ -33,6 +33,7 @@ INSTALLED = [
     'usr/share/tain/prometheus/prometheus.yml',
     'usr/share/tain/grafana/tain.json',
     'usr/share/tain/nginx/tain.conf',
+    'usr/share/tain/examples/flowsheet.conf',
     'usr/share/tain/tain.conf',
     'usr/share/bash-completion/completions/tain',
     'usr/share/zsh/site-functions/_tain',
