@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "db/db_int.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum verdict db_open(const struct db_options *o, struct db **ret, struct err *e) {
@@ -15,12 +16,51 @@ enum verdict db_open(const struct db_options *o, struct db **ret, struct err *e)
 }
 
 void db_close(struct db *db) {
-    if (db)
-        db->driver->close(db);
+    if (!db)
+        return;
+    struct db_made *made = db->made;
+    db->driver->close(db);
+    for (size_t i = 0; made && i < DB_MADE_MAX; i++) {
+        free(made[i].name);
+        free(made[i].sql);
+    }
+    free(made);
 }
 
 enum db_kind db_kind(const struct db *db) {
     return db->kind;
+}
+
+const char *db_text(const struct db *db, int stmt) {
+    int n = db->catalog->n;
+    return stmt < n ? db->catalog->sql[db->kind][stmt] : db->made[stmt - n].sql;
+}
+
+static const char *name_of(const struct db *db, int stmt) {
+    int n = db->catalog->n;
+    return stmt < n ? db->catalog->names[stmt] : db->made[stmt - n].name;
+}
+
+enum verdict db_add(struct db *db, const char *name, const char *sql, int *ret_stmt,
+                    struct err *e) {
+    if (!db->made)
+        db->made = xcalloc(DB_MADE_MAX, sizeof *db->made);
+    int i = 0;
+    while (i < DB_MADE_MAX && db->made[i].sql)
+        i++;
+    if (i == DB_MADE_MAX)
+        return err_set(e, V_LIMIT, "db", 0, "more than %d statements", DB_MADE_MAX);
+    db->made[i] = (struct db_made){.name = xstrdup(name), .sql = xstrdup(sql)};
+    *ret_stmt = db->catalog->n + i;
+    return V_OK;
+}
+
+void db_drop(struct db *db, int stmt) {
+    struct db_made *m = &db->made[stmt - db->catalog->n];
+    db->driver->forget(db, stmt);
+    free(m->name);
+    free(m->sql);
+    *m = (struct db_made){0};
 }
 
 static enum verdict begin(struct db *db, const char *sql, struct err *e) {
@@ -60,7 +100,7 @@ void db_rollback(struct db *db) {
 enum verdict db_run(struct db *db, int stmt, const struct db_val *vals, size_t n, db_row_fn *fn,
                     void *ctx, struct err *e) {
     enum verdict v = db->driver->run(db, stmt, vals, n, fn, ctx, e);
-    return v == V_OK || v == V_STOPPED ? v : err_wrap(e, v, "%s", db->catalog->names[stmt]);
+    return v == V_OK || v == V_STOPPED ? v : err_wrap(e, v, "%s", name_of(db, stmt));
 }
 
 static enum verdict take_int(void *ctx, const struct db_row *row) {
@@ -78,7 +118,7 @@ enum verdict db_run_int(struct db *db, int stmt, const struct db_val *vals, size
     if (v != V_OK)
         return v;
     if (value_and_rows[1] == 0)
-        return err_set(e, V_NOT_FOUND, "db", 0, "%s: no row", db->catalog->names[stmt]);
+        return err_set(e, V_NOT_FOUND, "db", 0, "%s: no row", name_of(db, stmt));
     *ret = value_and_rows[0];
     return V_OK;
 }
@@ -89,7 +129,7 @@ enum verdict db_each(struct db *db, int stmt, const struct db_col *cols, size_t 
     if (n_rows == 0)
         return V_OK;
     enum verdict v = db->driver->each(db, stmt, cols, n_cols, n_rows, fn, ctx, e);
-    return v == V_OK || v == V_STOPPED ? v : err_wrap(e, v, "%s", db->catalog->names[stmt]);
+    return v == V_OK || v == V_STOPPED ? v : err_wrap(e, v, "%s", name_of(db, stmt));
 }
 
 enum verdict db_check(struct db *db, int stmt, struct err *e) {

@@ -1,6 +1,7 @@
 /* A thin layer over SQLite and PostgreSQL: numbered statements from a catalogue, run with scalar
  * parameters (db_run) or once per row of columns (db_each: one set-wise statement with arrays on
  * PostgreSQL, a tight loop on SQLite). A `struct db` is one connection and belongs to one thread.
+ * Statements that depend on tables of the user's are made at run time, beside the catalogue.
  *
  * In parameters and columns INT64_MIN is NULL for integers and p == NULL is NULL for texts.
  * Verdicts: V_RETRY passing trouble (call db_recover, then repeat the transaction), V_CONFLICT a
@@ -80,6 +81,13 @@ MUST_CHECK enum verdict db_each(struct db *db, int stmt, const struct db_col *co
 /* Whether the database understands the statement: its tables and columns are there. Nothing is run.
  */
 MUST_CHECK enum verdict db_check(struct db *db, int stmt, struct err *e);
+#define DB_MADE_MAX 1024 /* statements made at run time, at once */
+/* A statement of this connection, beside those of the catalogue and used like them; both texts are
+ * copied. Nothing is asked of the database yet: db_check() does. V_LIMIT: there are DB_MADE_MAX. */
+MUST_CHECK enum verdict db_add(struct db *db, const char *name, const char *sql, int *ret_stmt,
+                               struct err *e);
+void db_drop(struct db *db, int stmt); /* one that db_add() made; its number may be given again */
+
 /* Rows touched by the last db_run or db_each. */
 int64_t db_changes(const struct db *db);
 

@@ -14,6 +14,7 @@ struct db_driver {
     enum verdict (*each)(struct db *db, int stmt, const struct db_col *cols, size_t n_cols,
                          size_t n_rows, db_row_fn *fn, void *ctx, struct err *e);
     enum verdict (*check)(struct db *db, int stmt, struct err *e);
+    void (*forget)(struct db *db, int stmt); /* what was prepared of it; harmless if nothing was */
     enum verdict (*recover)(struct db *db, struct err *e);
     /* NULL: there is no doorbell */
     enum verdict (*listen)(struct db *db, const char *channel, struct err *e);
@@ -24,11 +25,16 @@ struct db_driver {
     const char *begin, *begin_read;
 };
 
+struct db_made {
+    char *name, *sql; /* NULL: this number is free */
+};
+
 /* The head of both drivers' connections. */
 struct db {
     const struct db_driver *driver;
     enum db_kind kind;
     const struct db_catalog *catalog;
+    struct db_made *made; /* DB_MADE_MAX of them, numbered behind the catalogue; NULL: none yet */
     int64_t changes;
     bool in_transaction;
 };
@@ -38,6 +44,13 @@ struct db_row {
     void *answer; /* sqlite3_stmt or PGresult */
     int index;
 };
+
+/* Of the catalogue or made at run time. */
+const char *db_text(const struct db *db, int stmt);
+/* How many numbers a statement may have: what a driver keeps for each has so many places. */
+static inline size_t db_numbers(const struct db_catalog *c) {
+    return (size_t)c->n + DB_MADE_MAX;
+}
 
 enum verdict sqlite_open(const struct db_options *o, const char *path, struct db **ret,
                          struct err *e);

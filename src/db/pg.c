@@ -17,7 +17,7 @@ struct pg_db {
     struct db head;
     PGconn *conn;
     char *uri, *schema;
-    bool *prepared;
+    unsigned *prepared, n_prepared;   /* the number that each statement's name ends with; 0: none */
     bool listening;                   /* on this connection */
     struct strbuf arrays[MAX_PARAMS]; /* reused from call to call */
 };
@@ -73,27 +73,46 @@ static enum verdict pg_ask_int(struct db *db, const char *sql, int64_t *ret, str
     return V_OK;
 }
 
+/* Never the same name twice on a connection: one that could not be taken back is in nobody's way.
+ */
+static const char *name_of(const struct pg_db *p, int stmt, char out[32]) {
+    snprintf(out, 32, "s%d_%u", stmt, p->prepared[stmt]);
+    return out;
+}
+
 static enum verdict prepare(struct pg_db *p, int stmt, const Oid *types, size_t n, struct err *e) {
     if (p->prepared[stmt])
         return V_OK;
-    char name[16];
-    snprintf(name, sizeof name, "s%d", stmt);
-    PGresult *r = PQprepare(p->conn, name, p->head.catalog->sql[DB_POSTGRES][stmt], (int)n, types);
-    if (!succeeded(r))
-        return failed(p, r, e);
-    PQclear(r);
-    p->prepared[stmt] = true;
-    return V_OK;
+    char name[32];
+    p->prepared[stmt] = ++p->n_prepared;
+    PGresult *r =
+        PQprepare(p->conn, name_of(p, stmt, name), db_text(&p->head, stmt), (int)n, types);
+    if (succeeded(r)) {
+        PQclear(r);
+        return V_OK;
+    }
+    p->prepared[stmt] = 0;
+    return failed(p, r, e);
 }
 
 /* Without the types that a call would name: the text says enough, and has no name to collide. */
 static enum verdict pg_check(struct db *db, int stmt, struct err *e) {
     struct pg_db *p = self_of(db);
-    PGresult *r = PQprepare(p->conn, "", db->catalog->sql[DB_POSTGRES][stmt], 0, NULL);
+    PGresult *r = PQprepare(p->conn, "", db_text(db, stmt), 0, NULL);
     if (!succeeded(r))
         return failed(p, r, e);
     PQclear(r);
     return V_OK;
+}
+
+static void pg_forget(struct db *db, int stmt) {
+    struct pg_db *p = self_of(db);
+    char name[32], sql[64];
+    snprintf(sql, sizeof sql, "DEALLOCATE %s", name_of(p, stmt, name));
+    if (p->prepared[stmt] && pg_script(db, sql, NULL) != V_OK) {
+        /* a failed transaction takes no command; it goes with the connection */
+    }
+    p->prepared[stmt] = 0;
 }
 
 static enum verdict take_rows(struct pg_db *p, PGresult *r, db_row_fn *fn, void *ctx,
@@ -133,10 +152,10 @@ static enum verdict pg_run(struct db *db, int stmt, const struct db_val *vals, s
     enum verdict v = prepare(p, stmt, types, n, e);
     if (v != V_OK)
         return v;
-    char name[16];
-    snprintf(name, sizeof name, "s%d", stmt);
-    return take_rows(p, PQexecPrepared(p->conn, name, (int)n, values, lengths, formats, 0), fn, ctx,
-                     e);
+    char name[32];
+    return take_rows(
+        p, PQexecPrepared(p->conn, name_of(p, stmt, name), (int)n, values, lengths, formats, 0), fn,
+        ctx, e);
 }
 
 static enum verdict encode_columns(struct pg_db *p, const struct db_col *cols, size_t n_cols,
@@ -169,10 +188,11 @@ static enum verdict pg_each(struct db *db, int stmt, const struct db_col *cols, 
         v = prepare(p, stmt, types, n_cols, e);
     if (v != V_OK)
         return v;
-    char name[16];
-    snprintf(name, sizeof name, "s%d", stmt);
-    return take_rows(p, PQexecPrepared(p->conn, name, (int)n_cols, values, lengths, formats, 0), fn,
-                     ctx, e);
+    char name[32];
+    return take_rows(
+        p,
+        PQexecPrepared(p->conn, name_of(p, stmt, name), (int)n_cols, values, lengths, formats, 0),
+        fn, ctx, e);
 }
 
 static void ignore_notice(void *arg UNUSED, const PGresult *r UNUSED) {
@@ -180,7 +200,7 @@ static void ignore_notice(void *arg UNUSED, const PGresult *r UNUSED) {
 
 static enum verdict set_up_session(struct pg_db *p, struct err *e) {
     PQsetNoticeReceiver(p->conn, ignore_notice, NULL);
-    memset(p->prepared, 0, (size_t)p->head.catalog->n * sizeof *p->prepared);
+    memset(p->prepared, 0, db_numbers(p->head.catalog) * sizeof *p->prepared);
     char *quoted = PQescapeIdentifier(p->conn, p->schema, strlen(p->schema));
     char sql[512];
     /* A process that sleeps within a transaction must not keep its locks from its peers. Plans are
@@ -294,6 +314,7 @@ static const struct db_driver driver = {
     .run = pg_run,
     .each = pg_each,
     .check = pg_check,
+    .forget = pg_forget,
     .recover = pg_recover,
     .listen = pg_listen,
     .wait_notice = pg_wait_notice,
@@ -306,7 +327,7 @@ static const struct db_driver driver = {
 enum verdict pg_open(const struct db_options *o, struct db **ret, struct err *e) {
     struct pg_db *p = xcalloc(1, sizeof *p);
     p->head = (struct db){.driver = &driver, .kind = DB_POSTGRES, .catalog = o->catalog};
-    p->prepared = xcalloc((size_t)o->catalog->n, sizeof *p->prepared);
+    p->prepared = xcalloc(db_numbers(o->catalog), sizeof *p->prepared);
     p->uri = xstrdup(o->uri);
     p->schema = xstrdup(o->schema && *o->schema ? o->schema : "tain");
     for (size_t i = 0; i < MAX_PARAMS; i++)

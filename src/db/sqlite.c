@@ -34,7 +34,7 @@ static enum verdict failed(struct sqlite_db *s, struct err *e) {
 
 static void sqlite_close(struct db *db) {
     struct sqlite_db *s = self_of(db);
-    for (int i = 0; i < db->catalog->n; i++)
+    for (size_t i = 0; i < db_numbers(db->catalog); i++)
         sqlite3_finalize(s->prepared[i]);
     free(s->prepared);
     sqlite3_close(s->handle);
@@ -61,8 +61,8 @@ static enum verdict sqlite_ask_int(struct db *db, const char *sql, int64_t *ret,
 
 static enum verdict prepare(struct sqlite_db *s, int stmt, sqlite3_stmt **ret, struct err *e) {
     if (!s->prepared[stmt] &&
-        sqlite3_prepare_v3(s->handle, s->head.catalog->sql[DB_SQLITE][stmt], -1,
-                           SQLITE_PREPARE_PERSISTENT, &s->prepared[stmt], NULL) != SQLITE_OK)
+        sqlite3_prepare_v3(s->handle, db_text(&s->head, stmt), -1, SQLITE_PREPARE_PERSISTENT,
+                           &s->prepared[stmt], NULL) != SQLITE_OK)
         return failed(s, e);
     *ret = s->prepared[stmt];
     return V_OK;
@@ -71,6 +71,12 @@ static enum verdict prepare(struct sqlite_db *s, int stmt, sqlite3_stmt **ret, s
 static enum verdict sqlite_check(struct db *db, int stmt, struct err *e) {
     sqlite3_stmt *st;
     return prepare(self_of(db), stmt, &st, e);
+}
+
+static void sqlite_forget(struct db *db, int stmt) {
+    struct sqlite_db *s = self_of(db);
+    sqlite3_finalize(s->prepared[stmt]);
+    s->prepared[stmt] = NULL;
 }
 
 static int bind_int(sqlite3_stmt *st, int at, int64_t v) {
@@ -169,6 +175,7 @@ static const struct db_driver driver = {
     .run = sqlite_run,
     .each = sqlite_each,
     .check = sqlite_check,
+    .forget = sqlite_forget,
     .recover = sqlite_recover,
     .row_int = sqlite_row_int,
     .row_text = sqlite_row_text,
@@ -223,7 +230,7 @@ enum verdict sqlite_open(const struct db_options *o, const char *path, struct db
     pthread_once(&told, tell_library);
     struct sqlite_db *s = xcalloc(1, sizeof *s);
     s->head = (struct db){.driver = &driver, .kind = DB_SQLITE, .catalog = o->catalog};
-    s->prepared = xcalloc((size_t)o->catalog->n, sizeof(sqlite3_stmt *));
+    s->prepared = xcalloc(db_numbers(o->catalog), sizeof(sqlite3_stmt *));
     int flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (o->must_exist ? 0 : SQLITE_OPEN_CREATE);
     enum verdict v = V_OK;

@@ -37,13 +37,14 @@ static enum verdict find(struct store *s, const struct cdc_name *n, bool built_i
         take_entry, ret, e);
 }
 
-static enum verdict look(struct store *s, const struct cdc_name *n, struct arena *a,
-                         struct cdc_shape *ret, struct err *e) {
-    return store_is_shared(s) ? cdc_pg_look(s, n, a, ret, e) : cdc_sqlite_look(s, n, a, ret, e);
+enum verdict cdc_look(struct store *s, const struct cdc_name *n, bool to_log, struct arena *a,
+                      struct cdc_shape *ret, struct err *e) {
+    return store_is_shared(s) ? cdc_pg_look(s, n, to_log, a, ret, e)
+                              : cdc_sqlite_look(s, n, a, ret, e);
 }
 
-/* As it is written; else whatever the case, which SQLite never minds and PostgreSQL folds. */
-static const struct cdc_column *column_of(const struct cdc_shape *t, struct str name) {
+/* Case is what SQLite never minds and PostgreSQL folds. */
+const struct cdc_column *cdc_column_of(const struct cdc_shape *t, struct str name) {
     for (size_t i = 0; i < t->n_columns; i++)
         if (str_eq(t->columns[i].name, name))
             return &t->columns[i];
@@ -60,7 +61,7 @@ bool cdc_choose(const struct cdc_shape *t, const struct str *names, size_t n, st
     w->columns = n ? arena_alloc(a, n * sizeof *w->columns) : NULL;
     w->n_columns = 0;
     for (size_t i = 0; i < n; i++) {
-        const struct cdc_column *c = column_of(t, names[i]);
+        const struct cdc_column *c = cdc_column_of(t, names[i]);
         if (!c) {
             *ret_missing = names[i];
             return false;
@@ -139,7 +140,7 @@ static enum verdict install(struct store *s, const struct cdc_install *ask,
                             struct cdc_want *w, struct err *e) {
     struct str missing;
     int gone = 0;
-    enum verdict v = look(s, n, a, t, e);
+    enum verdict v = cdc_look(s, n, true, a, t, e);
     if (v == V_NOT_FOUND)
         return V_INVALID;
     if (v != V_OK)

@@ -55,9 +55,16 @@ struct cdc_want {
 MUST_CHECK bool cdc_choose(const struct cdc_shape *t, const struct str *names, size_t n,
                            struct arena *a, struct cdc_want *w, struct str *ret_missing);
 
-/* By the database's kind. look: V_NOT_FOUND, there is no such table; a refusal stands in *ret. */
-MUST_CHECK enum verdict cdc_pg_look(struct store *s, const struct cdc_name *n, struct arena *a,
-                                    struct cdc_shape *ret, struct err *e);
+/* A column by its name as it is written, else whatever the case; NULL: there is none. */
+const struct cdc_column *cdc_column_of(const struct cdc_shape *t, struct str name);
+
+/* A table by its name. V_NOT_FOUND: there is no such table; a refusal stands in *ret. to_log: it
+ * must bear triggers of ours, too. */
+MUST_CHECK enum verdict cdc_look(struct store *s, const struct cdc_name *n, bool to_log,
+                                 struct arena *a, struct cdc_shape *ret, struct err *e);
+/* By the database's kind. */
+MUST_CHECK enum verdict cdc_pg_look(struct store *s, const struct cdc_name *n, bool to_log,
+                                    struct arena *a, struct cdc_shape *ret, struct err *e);
 MUST_CHECK enum verdict cdc_sqlite_look(struct store *s, const struct cdc_name *n, struct arena *a,
                                         struct cdc_shape *ret, struct err *e);
 /* The statements that set the triggers up, or take all of this number away. */

@@ -125,7 +125,7 @@ static enum verdict look_at(struct store *s, struct arena *a, struct row *r, str
     enum verdict v = V_OK;
     bool gone = false;
     if (!r->table.built_in) {
-        v = store_is_shared(s) ? cdc_pg_look(s, &n, a, &t, e) : cdc_sqlite_look(s, &n, a, &t, e);
+        v = cdc_look(s, &n, true, a, &t, e);
         gone = v == V_NOT_FOUND;
     }
     if (v == V_OK || gone)

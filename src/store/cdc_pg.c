@@ -6,7 +6,7 @@ struct looking {
     struct arena *a;
     struct cdc_shape *t;
     int64_t kind; /* relkind */
-    bool found, temporary, ours, system, usage, trigger, reading, hidden;
+    bool found, temporary, ours, system, usage, trigger, reading, hidden, to_log;
     struct str who;
 };
 
@@ -22,7 +22,7 @@ static enum verdict take_relation(void *ctx, const struct db_row *row) {
     l->system = db_row_int(row, 6) == 1;
     l->t->by_row = db_row_int(row, 7) == 1;
     l->usage = db_row_int(row, 8) == 1;
-    l->trigger = db_row_int(row, 9) == 1;
+    l->trigger = db_row_int(row, 9) == 1 || !l->to_log;
     l->reading = db_row_int(row, 10) == 1;
     l->hidden = db_row_int(row, 11) == 1;
     l->who = arena_str(l->a, db_row_text(row, 12));
@@ -100,11 +100,11 @@ static enum verdict take_column(void *ctx, const struct db_row *row) {
     return V_OK;
 }
 
-enum verdict cdc_pg_look(struct store *s, const struct cdc_name *n, struct arena *a,
+enum verdict cdc_pg_look(struct store *s, const struct cdc_name *n, bool to_log, struct arena *a,
                          struct cdc_shape *ret, struct err *e) {
     struct str schema = n->schema.p ? n->schema : STR("public");
     struct str low = n->schema.p ? n->schema_low : schema;
-    struct looking l = {.a = a, .t = ret};
+    struct looking l = {.a = a, .t = ret, .to_log = to_log};
     *ret = (struct cdc_shape){0};
     enum verdict v = db_run(s->db, SQL_CDC_RELATION,
                             DB_VALS(DBT(schema), DBT(low), DBT(n->name), DBT(n->name_low)),

@@ -54,18 +54,19 @@ struct str source_table(const struct source *src);
 
 enum claim_result {
     CLAIM_WON,
-    CLAIM_LOST,    /* a sibling has it, or had it first */
-    CLAIM_IGNORED, /* not pending, not in the filter, gone, or its time has not come */
+    CLAIM_LOST,    /* a sibling has it, or was quicker; also when this batch names it twice */
+    CLAIM_IGNORED, /* final, not in the filter, gone, or its time has not come */
 };
 struct row_claim {
-    struct str key;
+    struct str key; /* won: as the database writes it, which later verbs want */
     enum claim_result result;
     int64_t token;  /* won: its proof */
-    int attempts;   /* won: with this one */
+    int attempts;   /* won: with this one; from 1 again when the row had been final */
     struct str row; /* won: JSON object of the inputs */
 };
 /* Claims of n keys what can be claimed, for lease_ms. ret[n] in the order of the keys; texts in the
- * arena. A key that the column's type cannot hold is ignored. */
+ * arena. A key that the column's type cannot hold is ignored. V_CONFLICT: the table itself refuses
+ * that a row be claimed. */
 MUST_CHECK enum verdict store_claim_rows(struct store *s, struct source *src,
                                          const struct str *keys, size_t n, struct str holder,
                                          int64_t lease_ms, struct arena *a, struct row_claim *ret,
@@ -75,11 +76,13 @@ struct verdict_on_row {
     struct str key;
     int64_t token;
     enum source_state state;       /* ROW_MATCH, ROW_NO_MATCH or ROW_FAILED */
-    struct str values;             /* JSON object: output column -> value; absent: sets none */
+    struct str values;             /* JSON object: output column -> value; what is not in it stays
+                                      as it is; absent: all stays */
     struct str error_class, error; /* absent: none. At most 500 characters are kept */
 };
 /* Writes results; one statement for all of them. ret_done[i]: it was still ours. V_CONFLICT: the
- * table refused a row (a constraint of its own): repeat one by one to find it. */
+ * table refused a row (a constraint of its own, a value that does not fit): nothing was written;
+ * repeat one by one to find it. The message names the row when it is the only one. */
 MUST_CHECK enum verdict store_finalize(struct store *s, struct source *src,
                                        const struct verdict_on_row *rows, size_t n, bool *ret_done,
                                        struct err *e);
@@ -97,7 +100,8 @@ MUST_CHECK enum verdict store_release(struct store *s, struct source *src,
                                       struct err *e);
 
 /* Frees claims whose lease ended SWEEP_GRACE_MS ago, and rows that are busy without a claim for as
- * long; their keys (at most max) are pending again. */
+ * long (without `since`, or where it is NULL: at once); their keys (at most max) are pending again.
+ */
 MUST_CHECK enum verdict store_sweep(struct store *s, struct source *src, size_t max,
                                     struct arena *a, struct str *ret_keys, size_t *ret_n,
                                     struct err *e);
@@ -111,9 +115,9 @@ MUST_CHECK enum verdict store_recheck(struct store *s, struct source *src, int64
                                       size_t max, int64_t *ret_n, struct err *e);
 
 struct source_counts {
-    int64_t rows[ROW_STATES]; /* within the filter */
-    int64_t waiting;          /* of the pending: those whose time has not come */
-    int64_t oldest_pending_ms;
+    int64_t rows[ROW_STATES];  /* within the filter */
+    int64_t waiting;           /* of the pending: those whose time has not come */
+    int64_t oldest_pending_ms; /* how long it has been the turn of a row that was given back */
 };
 MUST_CHECK enum verdict store_source_count(struct store *s, struct source *src,
                                            struct source_counts *ret, struct err *e);

@@ -135,5 +135,6 @@ int cdc_tests(void);
 int feed_order_tests(void);
 int cdc_pg_tests(void);
 int cdc_lite_tests(void);
+int row_tests(void);
 
 #endif

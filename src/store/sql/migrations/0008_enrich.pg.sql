@@ -1,7 +1,8 @@
 -- Enrichment: who holds which row with which token, and what each provider allows.
 
 -- A claim outlives its work: its token must never be given out twice. held: being worked on until
--- lease_until; free: not held, to be claimed again, not before next_try_at; done: its row is final.
+-- lease_until; free: not held, to be claimed again, not before next_try_at; done: its row is final,
+-- with this outcome.
 CREATE TABLE claims (
     source      TEXT NOT NULL,
     key         TEXT NOT NULL,
@@ -13,12 +14,14 @@ CREATE TABLE claims (
     next_try_at BIGINT,
     error_class TEXT,
     error       TEXT,
+    outcome     TEXT CHECK (outcome IN ('match', 'no_match', 'failed')),
     updated_at  BIGINT,
     PRIMARY KEY (source, key)
 );
 CREATE INDEX claims_held ON claims (source, lease_until) WHERE state = 'held';
 CREATE INDEX claims_waiting ON claims (source, next_try_at)
     WHERE state = 'free' AND next_try_at IS NOT NULL;
+CREATE INDEX claims_no_match ON claims (source, updated_at) WHERE outcome = 'no_match';
 
 -- A provider of enrichment is a lane. per_window 0: no limit; NULL: it is no lane (the upstream).
 ALTER TABLE providers

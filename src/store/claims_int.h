@@ -1,0 +1,87 @@
+/* A table source as its statements need it. Its texts are templates (claims_pg.c, claims_sqlite.c)
+ * with places in braces, which claims_text.c fills with quoted names and texts once per source.
+ * Everything lives in the source's arena. Private to the room. */
+#ifndef TAIN_STORE_CLAIMS_INT_H
+#define TAIN_STORE_CLAIMS_INT_H
+
+#include "store/cdc_int.h"
+#include "store/claims.h"
+
+#define SOURCE_SQL_MAX ((size_t)1024 * 1024)
+#define SOURCE_NAME_MAX 200
+#define SOURCE_FILTER_MAX 16384
+#define SOURCE_STATE_MAX 200
+
+enum source_key { KEY_INT, KEY_TEXT, KEY_UUID };
+enum source_since { SINCE_NONE, SINCE_TIME, SINCE_MS };
+
+/* A column as the database describes it. */
+struct source_field {
+    struct str name, type;
+    int64_t type_id, modifier; /* PostgreSQL */
+    bool nullable, readable, writable, unique;
+};
+
+enum source_stmt {
+    SRC_CLAIM,
+    SRC_GRANT, /* SQLite: the token of a row that was won */
+    SRC_LOST,  /* SQLite: why a row was not */
+    SRC_FENCE, /* SQLite: the token's row first */
+    SRC_FINALIZE,
+    SRC_FENCE_RELEASE,
+    SRC_RELEASE,
+    SRC_SWEEP,
+    SRC_ORPHANS,
+    SRC_ORPHAN_FREE, /* SQLite */
+    SRC_PENDING,
+    SRC_PENDING_AFTER,
+    SRC_RECHECK,
+    SRC_RECHECK_ROW, /* SQLite */
+    SRC_COUNT,
+    SRC_WAITING,
+    SRC_N
+};
+
+/* NULL: this database has none of it. */
+struct source_template {
+    const char *name, *text;
+};
+extern const struct source_template source_templates_pg[SRC_N], source_templates_sqlite[SRC_N];
+
+struct source {
+    struct store *store;
+    struct arena arena;
+    struct source_spec spec; /* a copy; names of columns as they were given */
+    struct cdc_shape shape;
+    struct source_field *fields; /* as shape.columns */
+    const struct cdc_column *key, *status, *since;
+    const struct cdc_column **inputs, **outputs;
+    struct source_column *output_types;
+    enum source_key key_kind;
+    int64_t key_min, key_max; /* of integers */
+    bool key_nullable;
+    enum source_since since_kind;
+    int stmts[SRC_N]; /* -1: none */
+};
+
+const struct source_field *source_field(const struct source *src, const struct cdc_column *c);
+
+/* What kind of column it is. */
+void source_describe(enum db_kind kind, const struct source_field *f, struct source_column *ret);
+/* False: it cannot be a key, or cannot say since when. */
+MUST_CHECK bool source_key_kind(enum db_kind kind, struct source *src,
+                                const struct source_field *f);
+MUST_CHECK bool source_since_kind(enum db_kind kind, struct source *src,
+                                  const struct source_field *f);
+
+/* V_INVALID: it is not one expression, or the database could take it for more than that. */
+MUST_CHECK enum verdict source_filter_check(enum db_kind kind, struct str filter, struct err *e);
+
+/* Fills a template; V_LIMIT: it is too long. */
+MUST_CHECK enum verdict source_fill(const struct source *src, const char *text, struct strbuf *out,
+                                    struct err *e);
+
+/* Can the column hold this key? */
+bool source_key_fits(const struct source *src, struct str key);
+
+#endif

@@ -1,0 +1,159 @@
+/* Statements of a table source on PostgreSQL: one each, so that token and status change together.
+ * Token and status are in two tables, and after a lock wait only the locked row is looked at again:
+ * so the owner's UPDATE decides a claim and the token rides on it, and every later write begins
+ * with the token's own row. Candidates are locked before, in the order of the key, and what others
+ * hold is passed over, so that batches do not wait for each other in a circle. */
+#include "store/claims_int.h"
+
+#define CLAIM                                                                                     \
+    "WITH tain_k AS MATERIALIZED ("                                                               \
+    " SELECT u.k::{key_type} AS id, u.ord,"                                                       \
+    "        row_number() OVER (PARTITION BY u.k::{key_type} ORDER BY u.ord) AS nth"              \
+    " FROM unnest($1::text[]) WITH ORDINALITY AS u (k, ord)"                                      \
+    "), tain_p AS MATERIALIZED ("                                                                 \
+    " SELECT {name}.{key} AS id FROM {table}"                                                     \
+    " WHERE {name}.{key} = ANY (ARRAY(SELECT id FROM tain_k)) AND {name}.{status} = {pending}"    \
+    "   AND {filter} AND NOT {waiting}"                                                           \
+    " ORDER BY 1 FOR UPDATE SKIP LOCKED"                                                          \
+    "), tain_w AS ("                                                                              \
+    " UPDATE {table} SET {status} = {busy}{since_now}"                                            \
+    " WHERE {name}.{key} = ANY (ARRAY(SELECT id FROM tain_p)) AND {name}.{status} = {pending}"    \
+    " RETURNING {name}.{key} AS id, {row} AS data"                                                \
+    "), tain_g AS ("                                                                              \
+    " INSERT INTO claims AS tain_c (source, key, token, state, holder, lease_until, attempts,"    \
+    "                               updated_at)"                                                  \
+    " SELECT {source}, id::text, 1, 'held', ($2::text[])[1], {now} + ($3::bigint[])[1], 1, {now}" \
+    " FROM tain_w ORDER BY 2"                                                                     \
+    " ON CONFLICT (source, key) DO UPDATE SET token = tain_c.token + 1, state = 'held',"          \
+    "   holder = excluded.holder, lease_until = excluded.lease_until, next_try_at = NULL,"        \
+    "   attempts = CASE WHEN tain_c.state = 'done' THEN 1 ELSE tain_c.attempts + 1 END,"          \
+    "   outcome = NULL, updated_at = excluded.updated_at"                                         \
+    " RETURNING tain_c.key, tain_c.token, tain_c.attempts"                                        \
+    "), tain_o AS ("                                                                              \
+    " SELECT {name}.{key} AS id FROM {table}"                                                     \
+    " WHERE {name}.{key} = ANY (ARRAY(SELECT id FROM tain_k EXCEPT SELECT id FROM tain_w))"       \
+    "   AND ({name}.{status} = {busy} OR ({name}.{status} = {pending} AND NOT {waiting}))"        \
+    "   AND {filter}"                                                                             \
+    ")"                                                                                           \
+    "SELECT tain_k.ord - 1, tain_g.key, tain_g.token, tain_g.attempts,"                           \
+    "       CASE WHEN tain_k.nth = 1 THEN tain_w.data END,"                                       \
+    "       tain_w.id IS NOT NULL OR tain_o.id IS NOT NULL"                                       \
+    " FROM tain_k LEFT JOIN tain_w ON tain_w.id = tain_k.id"                                      \
+    " LEFT JOIN tain_g ON tain_g.key = tain_w.id::text AND tain_k.nth = 1"                        \
+    " LEFT JOIN tain_o ON tain_o.id = tain_k.id"
+
+#define FINALIZE                                                                             \
+    "WITH tain_r AS MATERIALIZED ("                                                          \
+    " SELECT u.k, u.t, u.s, u.v::jsonb AS v, u.c, u.e, u.ord"                                \
+    " FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[])" \
+    "      WITH ORDINALITY AS u (k, t, s, v, c, e, ord)"                                     \
+    "), tain_f AS ("                                                                         \
+    " UPDATE claims AS tain_c SET state = 'done', outcome = tain_r.s, holder = NULL,"        \
+    "   lease_until = NULL, next_try_at = NULL, error_class = tain_r.c, error = tain_r.e,"   \
+    "   updated_at = {now}"                                                                  \
+    " FROM tain_r WHERE tain_c.source = {source} AND tain_c.key = tain_r.k"                  \
+    "   AND tain_c.token = tain_r.t AND tain_c.state = 'held'"                               \
+    " RETURNING tain_r.k, tain_r.s, tain_r.v, tain_r.ord"                                    \
+    ")"                                                                                      \
+    "UPDATE {table} SET {status} = (CASE tain_f.s WHEN 'match' THEN {match}"                 \
+    "   WHEN 'no_match' THEN {no_match} ELSE {failed} END)::{status_type}{since_none}{sets}" \
+    " FROM tain_f{record}"                                                                   \
+    " WHERE {name}.{key} = tain_f.k::{key_type} AND {name}.{status} = {busy}"                \
+    " RETURNING tain_f.ord - 1"
+
+#define RELEASE                                                                                  \
+    "WITH tain_r AS MATERIALIZED ("                                                              \
+    " SELECT u.k, u.t, u.spent, u.wait, u.c, u.e, u.ord"                                         \
+    " FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])" \
+    "      WITH ORDINALITY AS u (k, t, spent, wait, c, e, ord)"                                  \
+    "), tain_f AS ("                                                                             \
+    " UPDATE claims AS tain_c SET state = 'free', holder = NULL, lease_until = NULL,"            \
+    "   attempts = GREATEST(tain_c.attempts - 1 + tain_r.spent, 0),"                             \
+    "   next_try_at = CASE WHEN tain_r.wait > 0 THEN {now} + tain_r.wait END,"                   \
+    "   error_class = tain_r.c, error = tain_r.e, updated_at = {now}"                            \
+    " FROM tain_r WHERE tain_c.source = {source} AND tain_c.key = tain_r.k"                      \
+    "   AND tain_c.token = tain_r.t AND tain_c.state = 'held'"                                   \
+    " RETURNING tain_r.k, tain_r.ord"                                                            \
+    ")"                                                                                          \
+    "UPDATE {table} SET {status} = {pending}{since_none} FROM tain_f"                            \
+    " WHERE {name}.{key} = tain_f.k::{key_type} AND {name}.{status} = {busy}"                    \
+    " RETURNING tain_f.ord - 1"
+
+/* $1: how many at most. */
+#define SWEEP                                                                               \
+    "WITH tain_l AS MATERIALIZED ("                                                         \
+    " SELECT key FROM claims WHERE source = {source} AND state = 'held'"                    \
+    "   AND (lease_until < {now} - {grace} OR updated_at > {now} + {slack})"                \
+    " ORDER BY lease_until LIMIT $1 FOR UPDATE SKIP LOCKED"                                 \
+    "), tain_s AS ("                                                                        \
+    " UPDATE claims AS tain_c SET token = tain_c.token + 1, state = 'free', holder = NULL," \
+    "   lease_until = NULL, next_try_at = NULL, updated_at = {now}"                         \
+    " WHERE tain_c.source = {source} AND tain_c.key = ANY (ARRAY(SELECT key FROM tain_l))"  \
+    " RETURNING tain_c.key AS tain_key"                                                     \
+    ")"                                                                                     \
+    "UPDATE {table} SET {status} = {pending}{since_none} FROM tain_s"                       \
+    " WHERE {name}.{key} = {key_of_claim} AND {name}.{status} = {busy}"                     \
+    " RETURNING {name}.{key}::text"
+
+/* A row without a claim may get one in this very moment: its claim has the last word. */
+#define ORPHANS                                                                          \
+    "WITH tain_b AS MATERIALIZED ("                                                      \
+    " SELECT {name}.{key}::text AS key FROM {table}"                                     \
+    " WHERE {name}.{status} = {busy} AND {stale}{key_there}"                             \
+    "   AND NOT EXISTS (SELECT 1 FROM claims AS tain_x WHERE tain_x.source = {source}"   \
+    "                   AND tain_x.key = {name}.{key}::text AND tain_x.state = 'held')"  \
+    " LIMIT $1 FOR UPDATE SKIP LOCKED"                                                   \
+    "), tain_s AS ("                                                                     \
+    " INSERT INTO claims AS tain_c (source, key, token, state, updated_at)"              \
+    " SELECT {source}, key, 1, 'free', {now} FROM tain_b ORDER BY key"                   \
+    " ON CONFLICT (source, key) DO UPDATE SET token = tain_c.token + 1, state = 'free'," \
+    "   holder = NULL, lease_until = NULL, next_try_at = NULL, outcome = NULL,"          \
+    "   updated_at = excluded.updated_at"                                                \
+    " WHERE tain_c.state <> 'held' RETURNING tain_c.key AS tain_key"                     \
+    ")"                                                                                  \
+    "UPDATE {table} SET {status} = {pending}{since_none} FROM tain_s"                    \
+    " WHERE {name}.{key} = {key_of_claim} AND {name}.{status} = {busy} AND {stale}"      \
+    " RETURNING {name}.{key}::text"
+
+#define PENDING(more)                                                                   \
+    "SELECT {name}.{key}::text FROM {table}"                                            \
+    " WHERE {name}.{status} = {pending} AND {filter} AND NOT {waiting}{key_there}" more \
+    " ORDER BY {name}.{key} LIMIT $1"
+
+/* $1: how old, $2: how many. */
+#define RECHECK                                                                            \
+    "WITH tain_l AS MATERIALIZED ("                                                        \
+    " SELECT key FROM claims WHERE source = {source} AND outcome = 'no_match'"             \
+    "   AND state = 'done' AND updated_at < {now} - $1"                                    \
+    " ORDER BY updated_at LIMIT $2 FOR UPDATE SKIP LOCKED"                                 \
+    "), tain_s AS ("                                                                       \
+    " UPDATE claims AS tain_c SET token = tain_c.token + 1, state = 'free', attempts = 0," \
+    "   outcome = NULL, error_class = NULL, error = NULL, updated_at = {now}"              \
+    " WHERE tain_c.source = {source} AND tain_c.key = ANY (ARRAY(SELECT key FROM tain_l))" \
+    " RETURNING tain_c.key AS tain_key"                                                    \
+    ")"                                                                                    \
+    "UPDATE {table} SET {status} = {pending}{since_none} FROM tain_s"                      \
+    " WHERE {name}.{key} = {key_of_claim} AND {name}.{status} = {no_match} AND {filter}"   \
+    " RETURNING {name}.{key}::text"
+
+#define WAITING                                                                                \
+    "SELECT COUNT(*) FILTER (WHERE tain_s.at > {now}),"                                        \
+    "       {now} - MIN(tain_s.at) FILTER (WHERE tain_s.at <= {now})"                          \
+    " FROM (SELECT key AS tain_key, next_try_at AS at FROM claims"                             \
+    "       WHERE source = {source} AND state = 'free' AND next_try_at IS NOT NULL) AS tain_s" \
+    " WHERE EXISTS (SELECT 1 FROM {table} WHERE {name}.{key} = {key_of_claim}"                 \
+    "               AND {name}.{status} = {pending} AND {filter})"
+
+const struct source_template source_templates_pg[SRC_N] = {
+    [SRC_CLAIM] = {"claim", CLAIM},
+    [SRC_FINALIZE] = {"finalize", FINALIZE},
+    [SRC_RELEASE] = {"release", RELEASE},
+    [SRC_SWEEP] = {"sweep", SWEEP},
+    [SRC_ORPHANS] = {"sweep of rows without a claim", ORPHANS},
+    [SRC_PENDING] = {"pending", PENDING("")},
+    [SRC_PENDING_AFTER] = {"pending", PENDING(" AND {name}.{key} > $2::text::{key_type}")},
+    [SRC_RECHECK] = {"recheck", RECHECK},
+    [SRC_COUNT] = {"count", "SELECT {name}.{status}::text, COUNT(*) FROM {table} WHERE {filter}"
+                            " GROUP BY 1"},
+    [SRC_WAITING] = {"count", WAITING},
+};

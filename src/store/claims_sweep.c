@@ -1,0 +1,158 @@
+/* What nobody works on any more, what nobody was told of, and how many there are of each. */
+#include "base/fault.h"
+#include "store/claims_int.h"
+
+struct keys {
+    struct arena *a;
+    struct str *keys;
+    size_t n, max;
+    int column;
+};
+
+static enum verdict take_key(void *ctx, const struct db_row *row) {
+    struct keys *k = ctx;
+    if (k->n == k->max)
+        return V_OK;
+    k->keys[k->n++] = arena_str(k->a, db_row_text(row, k->column));
+    return V_OK;
+}
+
+static enum verdict collect(struct store *s, int stmt, size_t max, struct keys *k, struct err *e) {
+    return db_run(s->db, stmt, DB_VALS(DBI((int64_t)max)), take_key, k, e);
+}
+
+/* SQLite: the rows of these claims, one by one; keys of those that changed are added to `to`. A
+ * claim may be from a time when the source was another table. */
+static enum verdict change_rows(struct store *s, const struct source *src, enum source_stmt stmt,
+                                struct keys *of, struct keys *to, struct err *e) {
+    int64_t *numbers = arena_zalloc(&s->scratch, (of->n + 1) * sizeof *numbers);
+    size_t n = 0;
+    for (size_t i = 0; i < of->n; i++)
+        if (source_key_fits(src, of->keys[i]))
+            of->keys[n++] = of->keys[i];
+    of->n = n;
+    const struct db_col cols[] = {DB_TEXTS(of->keys), DB_INTS(numbers)};
+    to->column = 1;
+    return db_each(s->db, src->stmts[stmt], cols, ARRAY_LEN(cols), of->n, take_key, to, e);
+}
+
+static struct keys scratch_keys(struct store *s, size_t max) {
+    return (struct keys){.a = &s->scratch,
+                         .keys = arena_zalloc(&s->scratch, (max + 1) * sizeof(struct str)),
+                         .max = max};
+}
+
+static enum verdict sweep_sqlite(struct store *s, struct source *src, struct keys *k,
+                                 struct err *e) {
+    struct keys stale = scratch_keys(s, k->max), orphans;
+    enum verdict v = collect(s, src->stmts[SRC_SWEEP], k->max, &stale, e);
+    if (v == V_OK && fault_hit("claims_step"))
+        v = err_set(e, V_RETRY, "fault", 0, "injected failure");
+    if (v == V_OK)
+        v = change_rows(s, src, SRC_RELEASE, &stale, k, e);
+    if (v != V_OK || k->n == k->max)
+        return v;
+    orphans = scratch_keys(s, k->max - k->n);
+    v = collect(s, src->stmts[SRC_ORPHANS], orphans.max, &orphans, e);
+    const struct db_col cols[] = {DB_TEXTS(orphans.keys)};
+    if (v == V_OK)
+        v = db_each(s->db, src->stmts[SRC_ORPHAN_FREE], cols, 1, orphans.n, NULL, NULL, e);
+    if (v == V_OK)
+        v = change_rows(s, src, SRC_RELEASE, &orphans, k, e);
+    return v;
+}
+
+static enum verdict sweep_pg(struct store *s, struct source *src, struct keys *k, struct err *e) {
+    enum verdict v = collect(s, src->stmts[SRC_SWEEP], k->max, k, e);
+    if (v == V_OK && fault_hit("claims_step"))
+        v = err_set(e, V_RETRY, "fault", 0, "injected failure");
+    if (v == V_OK && k->n < k->max)
+        v = collect(s, src->stmts[SRC_ORPHANS], k->max - k->n, k, e);
+    return v;
+}
+
+enum verdict store_sweep(struct store *s, struct source *src, size_t max, struct arena *a,
+                         struct str *ret_keys, size_t *ret_n, struct err *e) {
+    struct keys k = {.a = a, .keys = ret_keys, .max = max};
+    *ret_n = 0;
+    arena_reset(&s->scratch);
+    enum verdict v = db_begin(s->db, e);
+    if (v != V_OK)
+        return v;
+    v = store_end(s, store_is_shared(s) ? sweep_pg(s, src, &k, e) : sweep_sqlite(s, src, &k, e), e);
+    if (v == V_OK)
+        *ret_n = k.n;
+    return v;
+}
+
+enum verdict store_pending(struct store *s, struct source *src, struct str after, size_t max,
+                           struct arena *a, struct str *ret_keys, size_t *ret_n, struct err *e) {
+    struct keys k = {.a = a, .keys = ret_keys, .max = max};
+    *ret_n = 0;
+    enum verdict v = after.p ? db_run(s->db, src->stmts[SRC_PENDING_AFTER],
+                                      DB_VALS(DBI((int64_t)max), DBT(after)), take_key, &k, e)
+                             : collect(s, src->stmts[SRC_PENDING], max, &k, e);
+    if (v == V_OK)
+        *ret_n = k.n;
+    return v;
+}
+
+static enum verdict recheck_sqlite(struct store *s, struct source *src, int64_t age_ms, size_t max,
+                                   int64_t *ret_n, struct err *e) {
+    struct keys old = scratch_keys(s, max), again = scratch_keys(s, max);
+    enum verdict v = db_begin(s->db, e);
+    if (v != V_OK)
+        return v;
+    v = db_run(s->db, src->stmts[SRC_RECHECK], DB_VALS(DBI(age_ms), DBI((int64_t)max)), take_key,
+               &old, e);
+    if (v == V_OK)
+        v = change_rows(s, src, SRC_RECHECK_ROW, &old, &again, e);
+    v = store_end(s, v, e);
+    if (v == V_OK)
+        *ret_n = (int64_t)again.n;
+    return v;
+}
+
+enum verdict store_recheck(struct store *s, struct source *src, int64_t age_ms, size_t max,
+                           int64_t *ret_n, struct err *e) {
+    *ret_n = 0;
+    arena_reset(&s->scratch);
+    if (!store_is_shared(s))
+        return recheck_sqlite(s, src, age_ms, max, ret_n, e);
+    enum verdict v = db_run(s->db, src->stmts[SRC_RECHECK], DB_VALS(DBI(age_ms), DBI((int64_t)max)),
+                            NULL, NULL, e);
+    if (v == V_OK)
+        *ret_n = db_changes(s->db);
+    return v;
+}
+
+struct counting {
+    const struct source *src;
+    struct source_counts *ret;
+};
+
+static enum verdict take_count(void *ctx, const struct db_row *row) {
+    struct counting *c = ctx;
+    for (int i = 0; i < ROW_STATES; i++)
+        if (str_eq(c->src->spec.states[i], db_row_text(row, 0)))
+            c->ret->rows[i] += db_row_int(row, 1);
+    return V_OK;
+}
+
+static enum verdict take_waiting(void *ctx, const struct db_row *row) {
+    struct counting *c = ctx;
+    int64_t oldest = db_row_int(row, 1);
+    c->ret->waiting = db_row_int(row, 0);
+    c->ret->oldest_pending_ms = oldest == DB_NULL ? 0 : oldest;
+    return V_OK;
+}
+
+enum verdict store_source_count(struct store *s, struct source *src, struct source_counts *ret,
+                                struct err *e) {
+    struct counting c = {.src = src, .ret = ret};
+    *ret = (struct source_counts){0};
+    enum verdict v = db_run(s->db, src->stmts[SRC_COUNT], DB_NO_VALS, take_count, &c, e);
+    if (v == V_OK)
+        v = db_run(s->db, src->stmts[SRC_WAITING], DB_NO_VALS, take_waiting, &c, e);
+    return v;
+}

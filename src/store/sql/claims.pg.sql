@@ -1,0 +1,27 @@
+-- Table sources: what the catalogue says of a table of the user's own.
+
+-- name: source_columns
+-- Of the table whose oid is $1: name, type (of a domain: what it is made of), its modifier and name,
+-- may it be NULL, may we read it, may we write it, is it unique by itself.
+SELECT a.attname::text, COALESCE(NULLIF(t.typbasetype, 0), t.oid)::bigint,
+       CASE WHEN t.typbasetype <> 0 THEN t.typtypmod ELSE a.atttypmod END,
+       format_type(a.atttypid, a.atttypmod), NOT a.attnotnull,
+       has_column_privilege($1::oid, a.attnum, 'SELECT'),
+       has_column_privilege($1::oid, a.attnum, 'UPDATE')
+       AND a.attgenerated = '' AND a.attidentity <> 'a',
+       EXISTS (SELECT 1 FROM pg_index i
+               WHERE i.indrelid = a.attrelid AND i.indisunique AND i.indisvalid
+                 AND i.indpred IS NULL AND i.indexprs IS NULL
+                 AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum)
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped AND $2::text IS NOT NULL
+ORDER BY a.attnum;
+
+-- name: source_indexes
+-- Of the table whose oid is $1: indexes that begin with column $3, and the condition of each.
+SELECT c.relname::text, pg_get_expr(i.indpred, i.indrelid)
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+JOIN pg_am m ON m.oid = c.relam AND m.amname = 'btree'
+JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+WHERE i.indrelid = $1::oid AND i.indisvalid AND i.indpred IS NOT NULL AND $2::text IS NOT NULL
+  AND a.attname = $3;
