@@ -1,8 +1,8 @@
 -- Table sources: what the catalogue says of a table of the user's own.
 
 -- name: source_columns
--- Of the table whose oid is $1: name, type (of a domain: what it is made of), its modifier and name,
--- may it be NULL, may we read it, may we write it, is it unique by itself.
+-- Of the table whose oid is $1: name, type (of a domain: what it is made of), the type's modifier
+-- and name, may it be NULL, may we read it, may we write it, is it unique by itself.
 SELECT a.attname::text, COALESCE(NULLIF(t.typbasetype, 0), t.oid)::bigint,
        CASE WHEN t.typbasetype <> 0 THEN t.typtypmod ELSE a.atttypmod END,
        format_type(a.atttypid, a.atttypmod), NOT a.attnotnull,
