@@ -150,6 +150,7 @@ const char *dump(struct fix *f) {
                                          "ingest_dlq_items",
                                          "updater_state",
                                          "providers",
+                                         "provider_slots",
                                          "imports",
                                          "users",
                                          "user_work",

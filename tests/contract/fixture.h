@@ -136,5 +136,6 @@ int feed_order_tests(void);
 int cdc_pg_tests(void);
 int cdc_lite_tests(void);
 int row_tests(void);
+int lane_tests(void);
 
 #endif
