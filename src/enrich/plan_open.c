@@ -3,8 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+struct place {
+    int line;
+    const char *label; /* what the file calls it */
+};
+
 /* Where in the file stands the member of the spec that the store found at fault. */
-static int line_of(const struct plan_source *src, const char *field, size_t i) {
+static struct place place_of(const struct plan_source *src, const char *field, size_t i) {
     const struct plan_lines *l = &src->lines;
     const struct {
         const char *field;
@@ -13,18 +18,16 @@ static int line_of(const struct plan_source *src, const char *field, size_t i) {
         {"table", l->table}, {"key", l->key},       {"status", l->status},
         {"since", l->since}, {"filter", l->filter},
     };
-    if (!field)
-        return l->source;
-    for (size_t k = 0; k < ARRAY_LEN(lines); k++)
+    for (size_t k = 0; field && k < ARRAY_LEN(lines); k++)
         if (strcmp(field, lines[k].field) == 0)
-            return lines[k].line;
-    if (strcmp(field, "states") == 0 && i < ROW_STATES)
-        return l->states[i];
-    if (strcmp(field, "inputs") == 0)
-        return i < src->spec.n_inputs ? l->inputs[i] : l->request;
-    if (strcmp(field, "outputs") == 0 && i < src->answer.n_map)
-        return src->answer.map[i].line;
-    return l->source;
+            return (struct place){lines[k].line, lines[k].field};
+    if (field && strcmp(field, "states") == 0)
+        return (struct place){i < ROW_STATES ? l->states[i] : l->source, "states"};
+    if (field && strcmp(field, "inputs") == 0)
+        return (struct place){i < src->spec.n_inputs ? l->inputs[i] : l->request, "request"};
+    if (field && strcmp(field, "outputs") == 0)
+        return (struct place){i < src->answer.n_map ? src->answer.map[i].line : l->source, "map"};
+    return (struct place){l->source, "source"};
 }
 
 static enum verdict open_one(const struct enrich_plan *p, const struct plan_source *src,
@@ -36,8 +39,10 @@ static enum verdict open_one(const struct enrich_plan *p, const struct plan_sour
         return V_OK;
     *ret = NULL;
     plan_redact(p, e);
-    if (v == V_INVALID || v == V_NOT_FOUND)
-        return err_wrap(e, V_INVALID, "%.200s:%d", p->path.p, line_of(src, field, index));
+    if (v == V_INVALID || v == V_NOT_FOUND) {
+        struct place at = place_of(src, field, index);
+        return err_wrap(e, V_INVALID, "%.200s:%d: %s", p->path.p, at.line, at.label);
+    }
     return err_wrap(e, v, "source %s", src->spec.name.p);
 }
 

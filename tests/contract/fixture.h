@@ -137,5 +137,6 @@ int cdc_pg_tests(void);
 int cdc_lite_tests(void);
 int row_tests(void);
 int lane_tests(void);
+int source_tests(void);
 
 #endif

@@ -116,11 +116,13 @@ static void what_the_store_refuses_has_a_line(void **state) {
         const char *field;
         size_t index;
         int line;
+        const char *label;
     } cases[] = {
-        {"table", 0, 4},   {"key", 0, 5},     {"status", 0, 6},   {"since", 0, 2},
-        {"filter", 0, 7},  {"states", 1, 10}, {"states", 0, 9},   {"inputs", 0, 12},
-        {"inputs", 1, 14}, {"inputs", 2, 15}, {"outputs", 0, 16}, {"outputs", 1, 17},
-        {"name", 0, 2},    {NULL, 0, 2},
+        {"table", 0, 4, "table"},     {"key", 0, 5, "key"},         {"status", 0, 6, "status"},
+        {"since", 0, 2, "since"},     {"filter", 0, 7, "filter"},   {"states", 1, 10, "states"},
+        {"states", 0, 9, "states"},   {"inputs", 0, 12, "request"}, {"inputs", 1, 14, "request"},
+        {"inputs", 2, 15, "request"}, {"outputs", 0, 16, "map"},    {"outputs", 1, 17, "map"},
+        {"name", 0, 2, "source"},     {NULL, 0, 2, "source"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct source *opened[2];
@@ -129,7 +131,7 @@ static void what_the_store_refuses_has_a_line(void **state) {
         fake.field = cases[i].field;
         fake.index = cases[i].index;
         assert_int_equal(plan_open_sources(&plan, NULL, opened, &e), V_INVALID);
-        snprintf(want, sizeof want, "%s:%d: no good", path, cases[i].line);
+        snprintf(want, sizeof want, "%s:%d: %s: no good", path, cases[i].line, cases[i].label);
         assert_string_equal(e.msg, want);
         assert_null(opened[0]);
     }
@@ -155,7 +157,8 @@ static void the_environment_stays_out_of_messages(void **state) {
     fake.field = "filter";
     fake.message = "syntax error at s3crets3cret, in x = 's3cret'";
     assert_int_equal(plan_open_sources(&plan, NULL, opened, &e), V_INVALID);
-    assert_non_null(strstr(e.msg, ":7: syntax error at ${TOKEN}${TOKEN}, in x = '${TOKEN}'"));
+    assert_non_null(
+        strstr(e.msg, ":7: filter: syntax error at ${TOKEN}${TOKEN}, in x = '${TOKEN}'"));
     struct err long_one = {0};
     memset(long_one.msg, 'a', sizeof long_one.msg - 1);
     memcpy(long_one.msg + sizeof long_one.msg - 7, "s3cret", 6);
