@@ -7,21 +7,22 @@ static const struct {
     const char *code;
     enum verdict v;
 } table[] = {
-    {"08", V_RETRY},    /* connection exceptions */
-    {"40", V_RETRY},    /* serialization failure, deadlock: the transaction may be repeated */
-    {"55P03", V_RETRY}, /* lock not available */
-    {"53300", V_RETRY}, /* too many connections */
-    {"53200", V_RETRY}, /* out of memory */
-    {"57014", V_RETRY}, /* statement time-out, or cancelled by an administrator */
-    {"57P01", V_RETRY}, /* admin shutdown, terminated backend */
-    {"57P02", V_RETRY}, /* crash shutdown */
-    {"57P03", V_RETRY}, /* starting up */
-    {"57P05", V_RETRY}, /* idle session time-out */
-    {"25006", V_RETRY}, /* read-only: a standby that may be promoted */
-    {"22", V_INVALID},  /* a value that the type cannot hold: that row's fault */
-    {"23", V_CONFLICT}, /* integrity constraint */
-    {"53100", V_FATAL}, /* disk full: a person has to make room */
-    {"54000", V_LIMIT}, /* program limit exceeded */
+    {"08", V_RETRY},       /* connection exceptions */
+    {"40", V_RETRY},       /* serialization failure, deadlock: the transaction may be repeated */
+    {"55P03", V_RETRY},    /* lock not available */
+    {"53300", V_RETRY},    /* too many connections */
+    {"53200", V_RETRY},    /* out of memory */
+    {"57014", V_RETRY},    /* statement time-out, or cancelled by an administrator */
+    {"57P01", V_RETRY},    /* admin shutdown, terminated backend */
+    {"57P02", V_RETRY},    /* crash shutdown */
+    {"57P03", V_RETRY},    /* starting up */
+    {"57P05", V_RETRY},    /* idle session time-out */
+    {"25006", V_RETRY},    /* read-only: a standby that may be promoted */
+    {"22", V_INVALID},     /* a value that the type cannot hold: that row's fault */
+    {"23", V_CONFLICT},    /* integrity constraint */
+    {"P0001", V_CONFLICT}, /* RAISE in a trigger: the table does not want it so */
+    {"53100", V_FATAL},    /* disk full: a person has to make room */
+    {"54000", V_LIMIT},    /* program limit exceeded */
 };
 
 enum verdict pg_verdict(const char *sqlstate) {

@@ -252,9 +252,7 @@ static enum verdict check_sizes(const struct source_spec *spec, struct blame *b,
 }
 
 static enum verdict check(struct source *src, struct blame *b, struct err *e) {
-    enum verdict v = check_sizes(&src->spec, b, e);
-    if (v == V_OK)
-        v = look(src, b, e);
+    enum verdict v = look(src, b, e);
     if (v == V_OK) {
         b->field = "key";
         v = check_key(src, e);
@@ -319,8 +317,11 @@ enum verdict store_source_open(struct store *s, const struct source_spec *spec, 
     arena_init(&src->arena);
     for (int i = 0; i < SRC_N; i++)
         src->stmts[i] = -1;
-    copy_spec(src, spec);
-    enum verdict v = check(src, &b, e);
+    enum verdict v = check_sizes(spec, &b, e);
+    if (v == V_OK) {
+        copy_spec(src, spec);
+        v = check(src, &b, e);
+    }
     if (v == V_OK)
         v = make_statements(src, &b, e);
     if (v != V_OK) {

@@ -3,11 +3,11 @@
 #include "store/claims_int.h"
 
 /* ?1 key, ?2 number in the batch. */
-#define CLAIM                                                        \
-    "UPDATE {table} SET {status} = {busy}{since_now}"                \
-    " WHERE {key} = CAST(?1 AS {key_type}) AND {status} = {pending}" \
-    "   AND {filter} AND NOT {waiting}"                              \
-    " RETURNING ?2, CAST({key} AS TEXT), {row}"
+#define CLAIM                                                                      \
+    "UPDATE {table} SET {status} = {busy}{since_now}"                              \
+    " WHERE {name}.{key} = CAST(?1 AS {key_type}) AND {name}.{status} = {pending}" \
+    "   AND {filter} AND NOT {waiting}"                                            \
+    " RETURNING ?2, CAST({name}.{key} AS TEXT), {row}"
 
 /* ?1 key, ?2 number, ?3 holder, ?4 lease. */
 #define GRANT                                                                                   \
@@ -20,9 +20,10 @@
     " RETURNING ?2, token, attempts"
 
 /* Pending and due is what the same batch has named twice. */
-#define LOST                                                      \
-    "SELECT ?2 FROM {table} WHERE {key} = CAST(?1 AS {key_type})" \
-    " AND ({status} = {busy} OR ({status} = {pending} AND NOT {waiting})) AND {filter}"
+#define LOST                                                                                  \
+    "SELECT ?2 FROM {table} WHERE {name}.{key} = CAST(?1 AS {key_type})"                      \
+    " AND ({name}.{status} = {busy} OR ({name}.{status} = {pending} AND NOT {waiting})) AND " \
+    "{filter}"
 
 /* ?1 key, ?2 token, ?3 outcome, ?4 class, ?5 error, ?6 number. */
 #define FENCE                                                                            \
@@ -31,10 +32,11 @@
     " WHERE source = {source} AND key = ?1 AND token = ?2 AND state = 'held' RETURNING ?6"
 
 /* ?1 key, ?2 outcome, ?3 values, ?4 number. */
-#define FINALIZE                                                            \
-    "UPDATE {table} SET {status} = CASE ?2 WHEN 'match' THEN {match}"       \
-    "  WHEN 'no_match' THEN {no_match} ELSE {failed} END{since_none}{sets}" \
-    " WHERE {key} = CAST(?1 AS {key_type}) AND {status} = {busy} AND ?3 IS NOT NULL RETURNING ?4"
+#define FINALIZE                                                                               \
+    "UPDATE {table} SET {status} = CASE ?2 WHEN 'match' THEN {match}"                          \
+    "  WHEN 'no_match' THEN {no_match} ELSE {failed} END{since_none}{sets}"                    \
+    " WHERE {name}.{key} = CAST(?1 AS {key_type}) AND {name}.{status} = {busy} AND ?3 IS NOT " \
+    "NULL RETURNING ?4"
 
 /* ?1 key, ?2 token, ?3 spent, ?4 wait, ?5 class, ?6 error, ?7 number. */
 #define FENCE_RELEASE                                                      \
@@ -45,10 +47,10 @@
     " WHERE source = {source} AND key = ?1 AND token = ?2 AND state = 'held' RETURNING ?7"
 
 /* ?1 key, ?2 number. */
-#define RELEASE                                                   \
-    "UPDATE {table} SET {status} = {pending}{since_none}"         \
-    " WHERE {key} = CAST(?1 AS {key_type}) AND {status} = {busy}" \
-    " RETURNING ?2, CAST({key} AS TEXT)"
+#define RELEASE                                                                 \
+    "UPDATE {table} SET {status} = {pending}{since_none}"                       \
+    " WHERE {name}.{key} = CAST(?1 AS {key_type}) AND {name}.{status} = {busy}" \
+    " RETURNING ?2, CAST({name}.{key} AS TEXT)"
 
 #define SWEEP                                                                                   \
     "UPDATE claims SET token = token + 1, state = 'free', holder = NULL, lease_until = NULL,"   \
@@ -59,7 +61,8 @@
     " RETURNING key"
 
 #define ORPHANS                                                                               \
-    "SELECT CAST({key} AS TEXT) FROM {table} WHERE {status} = {busy} AND {stale}{key_there}"  \
+    "SELECT CAST({name}.{key} AS TEXT) FROM {table} WHERE {name}.{status} = {busy} AND "      \
+    "{stale}{key_there}"                                                                      \
     " AND NOT EXISTS (SELECT 1 FROM claims AS tain_x WHERE tain_x.source = {source}"          \
     "                 AND tain_x.key = CAST({name}.{key} AS TEXT) AND tain_x.state = 'held')" \
     " LIMIT ?1"
@@ -71,10 +74,10 @@
     "   holder = NULL, lease_until = NULL, next_try_at = NULL, outcome = NULL,"   \
     "   updated_at = excluded.updated_at"
 
-#define PENDING(more)                                                            \
-    "SELECT CAST({key} AS TEXT) FROM {table}"                                    \
-    " WHERE {status} = {pending} AND {filter} AND NOT {waiting}{key_there}" more \
-    " ORDER BY {key} LIMIT ?1"
+#define PENDING(more)                                                                   \
+    "SELECT CAST({name}.{key} AS TEXT) FROM {table}"                                    \
+    " WHERE {name}.{status} = {pending} AND {filter} AND NOT {waiting}{key_there}" more \
+    " ORDER BY {name}.{key} LIMIT ?1"
 
 #define RECHECK                                                                           \
     "UPDATE claims SET token = token + 1, state = 'free', attempts = 0, outcome = NULL,"  \
@@ -85,10 +88,10 @@
     " RETURNING key"
 
 /* ?1 key, ?2 number. */
-#define RECHECK_ROW                                                                \
-    "UPDATE {table} SET {status} = {pending}{since_none}"                          \
-    " WHERE {key} = CAST(?1 AS {key_type}) AND {status} = {no_match} AND {filter}" \
-    " RETURNING ?2, CAST({key} AS TEXT)"
+#define RECHECK_ROW                                                                              \
+    "UPDATE {table} SET {status} = {pending}{since_none}"                                        \
+    " WHERE {name}.{key} = CAST(?1 AS {key_type}) AND {name}.{status} = {no_match} AND {filter}" \
+    " RETURNING ?2, CAST({name}.{key} AS TEXT)"
 
 #define WAITING                                                                                    \
     "SELECT COUNT(*) FILTER (WHERE tain_x.next_try_at > {now}),"                                   \
@@ -110,9 +113,10 @@ const struct source_template source_templates_sqlite[SRC_N] = {
     [SRC_ORPHANS] = {"sweep of rows without a claim", ORPHANS},
     [SRC_ORPHAN_FREE] = {"sweep of rows without a claim", ORPHAN_FREE},
     [SRC_PENDING] = {"pending", PENDING("")},
-    [SRC_PENDING_AFTER] = {"pending", PENDING(" AND {key} > CAST(?2 AS {key_type})")},
+    [SRC_PENDING_AFTER] = {"pending", PENDING(" AND {name}.{key} > CAST(?2 AS {key_type})")},
     [SRC_RECHECK] = {"recheck", RECHECK},
     [SRC_RECHECK_ROW] = {"recheck", RECHECK_ROW},
-    [SRC_COUNT] = {"count", "SELECT {status}, COUNT(*) FROM {table} WHERE {filter} GROUP BY 1"},
+    [SRC_COUNT] = {"count",
+                   "SELECT {name}.{status}, COUNT(*) FROM {table} WHERE {filter} GROUP BY 1"},
     [SRC_WAITING] = {"count", WAITING},
 };

@@ -22,6 +22,12 @@ static void add_bare(const struct source *src, struct strbuf *out) {
     cdc_add_name(out, src->shape.name);
 }
 
+static void add_qualified(const struct source *src, struct str column, struct strbuf *out) {
+    add_bare(src, out);
+    strbuf_addc(out, '.');
+    cdc_add_name(out, column);
+}
+
 static void add_key(const struct source *src, struct strbuf *out) {
     cdc_add_name(out, src->key->name);
 }
@@ -84,7 +90,7 @@ static void add_key_there(const struct source *src, struct strbuf *out) {
     if (!src->key_nullable)
         return;
     strbuf_adds(out, " AND ");
-    add_key(src, out);
+    add_qualified(src, src->key->name, out);
     strbuf_adds(out, " IS NOT NULL");
 }
 
@@ -122,9 +128,7 @@ static void add_stale(const struct source *src, struct strbuf *out) {
     }
     CLEANUP(strbuf_release) struct strbuf since;
     strbuf_init(&since, 4096);
-    add_bare(src, &since);
-    strbuf_addc(&since, '.');
-    cdc_add_name(&since, src->since->name);
+    add_qualified(src, src->since->name, &since);
     strbuf_addf(out, "(%s IS NULL OR ", since.p);
     if (src->since_kind == SINCE_MS)
         strbuf_addf(out, "%s < %s - %d", since.p,
@@ -135,12 +139,6 @@ static void add_stale(const struct source *src, struct strbuf *out) {
         strbuf_addf(out, "julianday(%s) < julianday((tain_now_ms() - %d) / 1000.0, 'unixepoch')",
                     since.p, SWEEP_GRACE_MS);
     strbuf_addc(out, ')');
-}
-
-static void add_qualified(const struct source *src, struct str column, struct strbuf *out) {
-    add_bare(src, out);
-    strbuf_addc(out, '.');
-    cdc_add_name(out, column);
 }
 
 /* A row of its own, since a function takes a hundred arguments at most. */
@@ -159,12 +157,13 @@ static void add_row_pg(const struct source *src, struct strbuf *out) {
     strbuf_adds(out, ") AS tain_in)");
 }
 
-/* Truth values and JSON are plain numbers and texts to SQLite, and bytes no JSON at all. */
+/* Qualified everywhere: SQLite takes an unknown name in quotes for a text, if it stands alone.
+ * Truth values and JSON are plain numbers and texts to SQLite, and bytes no JSON at all. */
 static void add_input_sqlite(const struct source *src, size_t i, struct strbuf *out) {
     CLEANUP(strbuf_release) struct strbuf c;
     struct source_column type;
     strbuf_init(&c, 1024);
-    cdc_add_name(&c, src->inputs[i]->name);
+    add_qualified(src, src->inputs[i]->name, &c);
     source_describe(DB_SQLITE, source_field(src, src->inputs[i]), &type);
     if (type.type == COLUMN_BOOL)
         strbuf_addf(out,
@@ -216,7 +215,7 @@ static void add_set_sqlite(const struct source *src, size_t i, struct strbuf *ou
     if (src->output_types[i].type == COLUMN_TEXT)
         strbuf_adds(out, " WHEN 'true' THEN 'true' WHEN 'false' THEN 'false'");
     strbuf_addf(out, " ELSE CASE WHEN json_type(?3, %s) IS NULL THEN ", literal.p);
-    cdc_add_name(out, src->outputs[i]->name);
+    add_qualified(src, src->outputs[i]->name, out);
     if (src->output_types[i].type == COLUMN_JSON)
         strbuf_addf(out, " ELSE ?3 -> %s END END", literal.p);
     else

@@ -138,5 +138,9 @@ int cdc_lite_tests(void);
 int row_tests(void);
 int lane_tests(void);
 int source_tests(void);
+int row_fence_tests(void);
+int row_value_tests(void);
+int row_open_tests(void);
+int made_tests(void);
 
 #endif

@@ -28,7 +28,8 @@ int main(int argc, char **argv) {
         live_plan_tests,   people_tests, read_item_tests, read_list_tests,  read_recent_tests,
         read_thread_tests, search_tests, index_tests,     feed_tests,       feed_epoch_tests,
         feed_order_tests,  cdc_tests,    cdc_pg_tests,    cdc_lite_tests,   row_tests,
-        lane_tests,        source_tests,
+        lane_tests,        source_tests, row_fence_tests, row_value_tests,  row_open_tests,
+        made_tests,
     };
     int failed = 0;
     for (size_t i = 0; i < ARRAY_LEN(groups); i++)

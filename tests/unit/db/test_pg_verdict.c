@@ -29,6 +29,7 @@ static const struct row {
     {"53100 disk full", "53100", V_FATAL},
     {"53400 configuration limit", "53400", V_FATAL},
     {"54000 program limit", "54000", V_LIMIT},
+    {"P0001 a trigger said no", "P0001", V_CONFLICT},
     {"42601 syntax error", "42601", V_FATAL},
     {"42P01 undefined table", "42P01", V_FATAL},
     {"42501 insufficient privilege", "42501", V_FATAL},
