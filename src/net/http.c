@@ -1,5 +1,6 @@
 #include "net/http.h"
 #include "net/classify_int.h"
+#include "net/dress_int.h"
 #include "net/transfer_int.h"
 
 #include <assert.h>
@@ -180,9 +181,12 @@ static void start_waiting(struct http_client *c) {
     }
 }
 
-enum verdict http_submit(struct http_client *c, const char *url, void *tag, struct err *e) {
+enum verdict http_send(struct http_client *c, const struct http_request *r, void *tag,
+                       struct err *e) {
     struct url_view view;
-    enum verdict v = url_check(&c->origin, url, &view, e);
+    enum verdict v = url_check(&c->origin, r->url, &view, e);
+    if (v == V_OK)
+        v = dress_check(r, e);
     if (v != V_OK)
         return v;
     if (c->n_inflight >= HTTP_MAX_INFLIGHT)
@@ -192,7 +196,7 @@ enum verdict http_submit(struct http_client *c, const char *url, void *tag, stru
         TAILQ_REMOVE(&c->idle, t, link);
     else
         t = transfer_new(&c->o, &c->poller);
-    v = transfer_prepare(t, &c->o, url, &view, tag, e);
+    v = transfer_prepare(t, &c->o, r, &view, tag, e);
     if (v != V_OK) {
         retire(c, t);
         return v;
@@ -203,6 +207,10 @@ enum verdict http_submit(struct http_client *c, const char *url, void *tag, stru
     else
         start(c, t);
     return V_OK;
+}
+
+enum verdict http_submit(struct http_client *c, const char *url, void *tag, struct err *e) {
+    return http_send(c, &(struct http_request){.url = url}, tag, e);
 }
 
 static void count(struct http_client *c, const struct transfer *t) {
@@ -220,7 +228,7 @@ static void count(struct http_client *c, const struct transfer *t) {
  * replace. ret_refused is filled for a redirect that is not followed. */
 static bool goes_on(struct http_client *c, struct transfer *t, CURLcode code, char *ret_refused) {
     if (UNLIKELY(code != CURLE_OK))
-        return transfer_restart(t, &c->o, code);
+        return transfer_restart(t, code);
     long status = 0;
     curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
     return UNLIKELY(net_status_redirects(status)) &&

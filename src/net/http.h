@@ -1,4 +1,4 @@
-/* Many HTTP GETs at once over one CURLM: submit(request), step(deadline) -> completions.
+/* Many HTTP requests at once over one CURLM: send(request), step(deadline) -> completions.
  * Belongs to one thread; only http_wakeup() may be called from others. HTTP/2 with multiplexing
  * over https, keep-alive over http. Redirects are followed within the request's own scheme, host
  * and port only. Uses epoll and curl_multi_socket_action: with hundreds in flight curl_multi_poll
@@ -28,6 +28,19 @@ struct http_options {
     int max_redirects;
 };
 
+#define HTTP_HEADERS_MAX 32
+#define HTTP_HEADER_MAX ((size_t)8 * 1024)
+
+struct http_request {
+    const char *method; /* "GET" or "POST"; NULL: GET */
+    const char *url;
+    const struct str *headers; /* "Name: value". They may be secret: no message repeats a value,
+                                  and they are forgotten with the answer */
+    size_t n_headers;
+    struct str body; /* of a POST; copied */
+    long timeout_ms; /* the whole answer; 0: the client's */
+};
+
 struct http_result {
     void *tag;
     enum net_class cls;
@@ -50,12 +63,18 @@ MUST_CHECK enum verdict http_new(const struct http_options *o, struct http_clien
                                  struct err *e);
 /* Ends what is in flight without calling back. */
 void http_free(struct http_client *c);
-/* Starts a GET; over http it first waits for one of max_connections. The tag comes back with the
- * result. V_INVALID: not a URL we can fetch. V_LIMIT: HTTP_MAX_INFLIGHT are under way. */
+/* Starts a request; over http it first waits for one of max_connections. The tag comes back with
+ * the result. Everything is copied. A redirect of a POST is followed when it says that the request
+ * is to be repeated (307, 308); as any, within the origin only. It is sent a second time where a
+ * kept connection turned out to be dead. V_INVALID: not a URL we can fetch, not a header, a body
+ * without a POST. V_LIMIT: HTTP_MAX_INFLIGHT are under way. */
+MUST_CHECK enum verdict http_send(struct http_client *c, const struct http_request *r, void *tag,
+                                  struct err *e);
+/* A plain GET. */
 MUST_CHECK enum verdict http_submit(struct http_client *c, const char *url, void *tag,
                                     struct err *e);
 /* Drives transfers until something completed, the deadline (clock_mono) passed, or a wake-up;
- * calls done() for each completion, which may submit and cancel but not step or free. Answers how
+ * calls done() for each completion, which may send and cancel but not step or free. Answers how
  * many there were. */
 int http_step(struct http_client *c, int64_t deadline_mono, http_done_fn *done, void *ctx);
 /* Ends the current step, or the next one. From any thread. */

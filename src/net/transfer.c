@@ -67,6 +67,7 @@ struct transfer *transfer_new(const struct http_options *o, struct poller *polle
 }
 
 void transfer_free(struct transfer *t) {
+    dress_off(&t->dress, t->easy);
     curl_easy_cleanup(t->easy);
     curl_url_cleanup(t->url);
     strbuf_release(&t->body);
@@ -81,37 +82,42 @@ static CURLUcode set_url(struct transfer *t, const char *url, const struct url_v
     return code ? code : curl_url_set(t->url, CURLUPART_URL, url, 0);
 }
 
-enum verdict transfer_prepare(struct transfer *t, const struct http_options *o, const char *url,
-                              const struct url_view *view, void *tag, struct err *e) {
-    CURLUcode code = set_url(t, url, view);
+enum verdict transfer_prepare(struct transfer *t, const struct http_options *o,
+                              const struct http_request *r, const struct url_view *view, void *tag,
+                              struct err *e) {
+    CURLUcode code = set_url(t, r->url, view);
     if (code) {
         t->origin_id = 0;
         return err_set(e, V_INVALID, "http", (int)code, "not a URL: %s", curl_url_strerror(code));
     }
     if (view->flags != t->flags)
         set_kind(t, view->flags);
-    if (t->cut_timeout)
-        curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, o->timeout_ms);
+    t->timeout_ms = r->timeout_ms > 0 ? r->timeout_ms : o->timeout_ms;
+    if (t->cut_timeout || t->timeout_ms != o->timeout_ms)
+        curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, t->timeout_ms);
+    dress_on(&t->dress, t->easy, r);
     strbuf_clear(&t->body);
     t->tag = tag;
     t->started_ms = -1;
     t->spent_us = 0;
     t->redirects = 0;
-    t->cut_timeout = t->restarted = false;
+    t->cut_timeout = t->timeout_ms != o->timeout_ms;
+    t->restarted = false;
     t->error[0] = '\0';
     return V_OK;
 }
 
 void transfer_rest(struct transfer *t) {
+    dress_off(&t->dress, t->easy);
     if (t->body.cap > TRANSFER_KEEP_BODY)
         strbuf_release(&t->body);
 }
 
-static void set_time_left(struct transfer *t, const struct http_options *o) {
+static void set_time_left(struct transfer *t) {
     curl_off_t took_us = 0;
     curl_easy_getinfo(t->easy, CURLINFO_TOTAL_TIME_T, &took_us);
     t->spent_us += took_us;
-    long left_ms = o->timeout_ms - (long)(t->spent_us / 1000);
+    long left_ms = t->timeout_ms - (long)(t->spent_us / 1000);
     curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, left_ms > 1 ? left_ms : 1L);
     t->cut_timeout = true;
 }
@@ -128,6 +134,12 @@ enum redirect transfer_redirect(struct transfer *t, const struct http_options *o
         snprintf(why, TRANSFER_DETAIL, "redirect to another host: %s", shown);
         return REDIRECT_REFUSED;
     }
+    long status = 0;
+    curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (t->dress.post && status != 307 && status != 308) {
+        snprintf(why, TRANSFER_DETAIL, "redirect of a POST (%ld): %s", status, shown);
+        return REDIRECT_REFUSED;
+    }
     if (t->redirects >= o->max_redirects) {
         snprintf(why, TRANSFER_DETAIL, "more than %d redirects, the last to %s", o->max_redirects,
                  shown);
@@ -137,21 +149,21 @@ enum redirect transfer_redirect(struct transfer *t, const struct http_options *o
         return REDIRECT_NONE;
     t->origin_id = 0;
     t->redirects++;
-    set_time_left(t, o);
+    set_time_left(t);
     strbuf_clear(&t->body);
     return REDIRECT_FOLLOW;
 }
 
 /* libcurl itself repeats a request whose kept connection turns out to be closed, but counts to five
  * over the whole life of a handle, then fails once and counts anew. */
-bool transfer_restart(struct transfer *t, const struct http_options *o, CURLcode code) {
+bool transfer_restart(struct transfer *t, CURLcode code) {
     long connects = 0, status = 0;
     curl_easy_getinfo(t->easy, CURLINFO_NUM_CONNECTS, &connects);
     curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
     if (t->restarted || connects > 0 || status != 0 || net_classify((int)code, 0) != NET_RESET)
         return false;
     t->restarted = true;
-    set_time_left(t, o);
+    set_time_left(t);
     strbuf_clear(&t->body);
     return true;
 }

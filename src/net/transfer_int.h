@@ -5,6 +5,7 @@
 #ifndef TAIN_NET_TRANSFER_INT_H
 #define TAIN_NET_TRANSFER_INT_H
 
+#include "net/dress_int.h"
 #include "net/http.h"
 #include "net/poller_int.h"
 #include "net/url_int.h"
@@ -22,6 +23,8 @@ struct transfer {
     CURLU *url; /* what the handle will fetch next */
     void *tag;
     struct strbuf body;
+    struct dress dress; /* what this request has beyond its URL */
+    long timeout_ms;    /* of this request, redirects and all */
     int64_t started_ms; /* by the client's clock; -1 until it is */
     int64_t spent_us;   /* by the redirects before this request, as libcurl measured */
     int redirects;
@@ -37,11 +40,11 @@ enum redirect { REDIRECT_NONE, REDIRECT_FOLLOW, REDIRECT_REFUSED };
 
 struct transfer *transfer_new(const struct http_options *o, struct poller *poller);
 void transfer_free(struct transfer *t);
-/* V_INVALID: libcurl does not take the URL. */
+/* V_INVALID: libcurl does not take the URL. The request was checked (dress_check). */
 MUST_CHECK enum verdict transfer_prepare(struct transfer *t, const struct http_options *o,
-                                         const char *url, const struct url_view *view, void *tag,
-                                         struct err *e);
-/* Lets go of an unusually large body. */
+                                         const struct http_request *r, const struct url_view *view,
+                                         void *tag, struct err *e);
+/* Lets go of an unusually large body, and of all that belonged to this one request. */
 void transfer_rest(struct transfer *t);
 /* After an answer that arrived whole. FOLLOW: the handle now stands at the next URL. REFUSED:
  * `why` says what is wrong with the target. */
@@ -49,7 +52,7 @@ enum redirect transfer_redirect(struct transfer *t, const struct http_options *o
                                 char why[TRANSFER_DETAIL]);
 /* After a failure. True: it was the connection that had died of old age, and the handle is ready to
  * be started again, which happens once. */
-bool transfer_restart(struct transfer *t, const struct http_options *o, CURLcode code);
+bool transfer_restart(struct transfer *t, CURLcode code);
 /* `refused` is the text of a refused redirect or NULL; `detail` is where the sentence is put when
  * there is one to make. */
 void transfer_result(struct transfer *t, const struct http_options *o, CURLcode code,
