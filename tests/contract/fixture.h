@@ -142,5 +142,6 @@ int row_fence_tests(void);
 int row_value_tests(void);
 int row_open_tests(void);
 int made_tests(void);
+int engine_tests(void);
 
 #endif

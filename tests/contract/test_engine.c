@@ -1,0 +1,308 @@
+/* The engine of enrichment, as several processes in one virtual time: what wins, what waits, what
+ * is given back, and that limits hold for all of them together. */
+#include "fixture_enrich.h"
+
+#include <string.h>
+
+static void rows_nobody_was_told_of_are_found(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    world_rows(w, 1, 700);
+    x(w->f, "INSERT INTO tracks (id, kind) VALUES (1001, 'talk')");
+    world_engine(w);
+    world_drain(w, 10000, 10);
+    assert_int_equal(world_count(w, "matched"), 350);
+    assert_int_equal(world_count(w, "unmatched"), 350);
+    assert_int_equal(w->n_calls, 700);
+    assert_q("https://example.org/a|1999|-", w->f,
+             "SELECT url, year, since FROM tracks WHERE id = 2");
+    assert_q("-|-", w->f, "SELECT url, year FROM tracks WHERE id = 3");
+    assert_q("pending", w->f, "SELECT status FROM tracks WHERE id = 1001");
+    assert_int_equal(qi(w->f, "SELECT COUNT(*) FROM claims WHERE state = 'done'"), 700);
+    world_free(w);
+}
+
+/* Only the engine that is told finds it before the next sweep. */
+static void a_key_that_is_offered_is_worked_on_at_once(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    size_t a = world_engine(w);
+    world_run(w, 1000, 10);
+    world_rows(w, 1, 1);
+    assert_true(engine_offer(w->engines[a], 0, STR("1")));
+    world_run(w, 50, 10);
+    assert_int_equal(w->n_calls, 1);
+    assert_int_equal(world_count(w, "unmatched"), 1);
+    world_free(w);
+}
+
+static void one_of_two_wins(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    world_engine(w);
+    world_engine(w);
+    world_run(w, 100, 10);
+    world_rows(w, 1, 50);
+    for (size_t i = 0; i < 2; i++)
+        for (int id = 1; id <= 50; id++) {
+            char key[16];
+            snprintf(key, sizeof key, "%d", id);
+            assert_true(engine_offer(w->engines[i], 0, str_of(key)));
+            assert_true(engine_offer(w->engines[i], 0, str_of(key))); /* the same event twice */
+        }
+    world_drain(w, 5000, 10);
+    assert_int_equal(w->n_calls, 50);
+    assert_int_equal(qi(w->f, "SELECT MAX(token) FROM claims"), 1);
+    world_free(w);
+}
+
+static void dead_worker_is_swept_and_row_is_finished_once(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    world_rows(w, 1, 20);
+    size_t a = world_engine(w);
+    world_step(w); /* claims and calls all of them */
+    assert_int_equal(world_count(w, "enriching"), 20);
+    world_kill(w, a);
+    world_engine(w);
+    world_run(w, 30000, 500);
+    assert_int_equal(world_count(w, "enriching"), 20); /* the lease of the dead still holds */
+    world_drain(w, 300000, 1000);
+    assert_int_equal(world_count(w, "matched") + world_count(w, "unmatched"), 20);
+    assert_int_equal(w->n_calls, 40);
+    world_free(w);
+}
+
+static void slow_answer(void *ctx, struct str path, struct script_answer *ret) {
+    script_parity(NULL, path, ret);
+    ret->takes_ms = *(int64_t *)ctx;
+}
+
+/* It was asleep for longer than its lease; another one did its work. */
+static void a_zombie_changes_nothing(void **state) {
+    int64_t takes = 3600000;
+    struct world *w = world_new(*state, slow_answer, &takes);
+    struct err e;
+    world_rows(w, 2, 2);
+    size_t a = world_engine(w);
+    world_step(w);
+    assert_int_equal(world_count(w, "enriching"), 1);
+    struct engine *zombie = w->engines[a];
+    w->engines[a] = NULL; /* asleep */
+    takes = 10;
+    world_engine(w);
+    world_drain(w, 600000, 1000);
+    x(w->f, "UPDATE tracks SET url = 'https://example.org/mark' WHERE id = 2");
+    fix_advance(w->f, 4000000);
+    for (int i = 0; i < 5; i++) {
+        assert_ok(engine_step(zombie, clock_mono(&w->f->clock), &e));
+        fix_advance(w->f, 50);
+    }
+    assert_q("matched|https://example.org/mark", w->f, "SELECT status, url FROM tracks");
+    assert_int_equal(zombie->n_unused, ENGINE_BUSY_MAX);
+    w->engines[a] = zombie;
+    world_free(w);
+}
+
+static void a_stop_gives_back_without_spending_an_attempt(void **state) {
+    int64_t takes = 5000;
+    struct world *w = world_new(*state, slow_answer, &takes);
+    struct err e;
+    world_rows(w, 1, 10);
+    w->plan.providers[0].limits.slots = 4;
+    size_t a = world_engine(w);
+    world_step(w);
+    assert_int_equal(world_count(w, "enriching"), 4);
+    assert_int_equal(qi(w->f, "SELECT COUNT(*) FROM provider_slots WHERE holder IS NOT NULL"), 4);
+    assert_ok(engine_stop(w->engines[a], &e));
+    assert_int_equal(world_count(w, "pending"), 10);
+    assert_int_equal(qi(w->f, "SELECT COUNT(*) FROM claims WHERE attempts > 0 OR state = 'held'"),
+                     0);
+    assert_int_equal(qi(w->f, "SELECT COUNT(*) FROM provider_slots WHERE holder IS NOT NULL"), 0);
+    world_free(w);
+}
+
+struct mood {
+    long status;
+    const char *body;
+    int64_t retry_after_ms;
+};
+
+static void in_a_mood(void *ctx, struct str path, struct script_answer *ret) {
+    const struct mood *m = ctx;
+    if (m->status == 200 && !m->body) {
+        script_parity(NULL, path, ret);
+        return;
+    }
+    *ret = (struct script_answer){m->status, m->body ? m->body : "", 10, m->retry_after_ms};
+}
+
+static void down_for_an_hour(void **state, const struct mood *trouble) {
+    struct mood mood = *trouble;
+    struct world *w = world_new(*state, in_a_mood, &mood);
+    world_rows(w, 1, 100);
+    world_engine(w);
+    world_engine(w);
+    world_run(w, 3600000, 500);
+    assert_int_equal(world_count(w, "failed") + world_count(w, "unmatched"), 0);
+    assert_int_equal(world_count(w, "pending") + world_count(w, "enriching"), 100);
+    assert_true(w->n_calls < 300); /* it was left alone */
+    mood = (struct mood){.status = 200, .retry_after_ms = -1};
+    world_drain(w, 3 * 3600000, 1000);
+    assert_int_equal(world_count(w, "matched"), 50);
+    assert_int_equal(world_count(w, "unmatched"), 50);
+    world_free(w);
+}
+
+static void no_connection_for_an_hour(void **state) {
+    down_for_an_hour(state, &(struct mood){.status = 0, .retry_after_ms = -1});
+}
+
+static void server_errors_for_an_hour(void **state) {
+    down_for_an_hour(state, &(struct mood){.status = 500, .retry_after_ms = -1});
+}
+
+static void too_many_requests_for_an_hour(void **state) {
+    down_for_an_hour(state, &(struct mood){.status = 429, .retry_after_ms = 60000});
+}
+
+static void degraded_answers_for_an_hour(void **state) {
+    down_for_an_hour(state, &(struct mood){200, DEGRADED, -1});
+}
+
+static void garbage_for_an_hour(void **state) {
+    down_for_an_hour(state, &(struct mood){200, "<html>", -1});
+}
+
+static void refused_by_the_provider_pauses_and_burns_no_row(void **state) {
+    struct mood mood = {.status = 401, .retry_after_ms = -1};
+    struct world *w = world_new(*state, in_a_mood, &mood);
+    struct err e;
+    w->plan.providers[0].limits.slots = 1;
+    world_rows(w, 1, 10);
+    world_engine(w);
+    world_run(w, 600000, 500);
+    assert_int_equal(w->n_calls, 1);
+    assert_int_equal(world_count(w, "pending"), 10);
+    assert_int_equal(qi(w->f, "SELECT MAX(attempts) FROM claims"), 0);
+    mood.status = 200;
+    assert_ok(store_lane_resume(w->f->s, STR("lookup"), &e));
+    world_drain(w, 60000, 100);
+    assert_int_equal(w->n_calls, 11);
+    world_free(w);
+}
+
+static void one_bad_row(void *ctx UNUSED, struct str path, struct script_answer *ret) {
+    script_parity(NULL, path, ret);
+    if (str_ends(path, "/4"))
+        *ret = (struct script_answer){422, "{\"detail\":\"no\"}", 10, -1};
+    if (str_ends(path, "/6"))
+        *ret = (struct script_answer){500, "", 10, -1};
+    if (str_ends(path, "/8"))
+        *ret = (struct script_answer){
+            200, "{\"results\":[{\"url\":\"https://a.example/\",\"year\":3001}]}", 10, -1};
+}
+
+/* What the provider says of one row, what it cannot bear, and what the table refuses. */
+static void a_bad_row_fails_alone(void **state) {
+    struct world *w = world_new(*state, one_bad_row, NULL);
+    world_rows(w, 1, 40);
+    world_engine(w);
+    for (int i = 0; i < 24 && world_count(w, "failed") < 3; i++) {
+        world_rows(w, 100 + i, 100 + i); /* others do well meanwhile */
+        world_run(w, 300000, 1000);
+    }
+    assert_q("failed|-", w->f, "SELECT status, url FROM tracks WHERE id = 4");
+    assert_q("failed|-", w->f, "SELECT status, url FROM tracks WHERE id = 6");
+    assert_q("failed|-", w->f, "SELECT status, url FROM tracks WHERE id = 8");
+    assert_q("http_4xx|1", w->f, "SELECT error_class, attempts FROM claims WHERE key = '4'");
+    assert_q("http_5xx|5", w->f, "SELECT error_class, attempts FROM claims WHERE key = '6'");
+    assert_q("refused|1", w->f, "SELECT error_class, attempts FROM claims WHERE key = '8'");
+    assert_int_equal(world_count(w, "failed"), 3);
+    assert_int_equal(world_count(w, "pending") + world_count(w, "enriching"), 0);
+    world_free(w);
+}
+
+static void random_length(void *ctx, struct str path, struct script_answer *ret) {
+    struct rng *r = ctx;
+    script_parity(NULL, path, ret);
+    ret->takes_ms = 100 + (int64_t)rng_below(r, 5000);
+}
+
+static void limits_hold_for_five_over_an_hour(void **state) {
+    struct rng rng = {.state = 7};
+    struct world *w = world_new(*state, random_length, &rng);
+    w->plan.providers[0].limits = (struct lane_limits){50, 60000, 5};
+    world_rows(w, 1, 4000);
+    for (int i = 0; i < 5; i++)
+        world_engine(w);
+    world_run(w, 3600000, 100);
+    assert_true(world_most_in(w, 60000) <= 50);
+    assert_true(w->most_at_once <= 5);
+    assert_true(w->n_calls >= 2850); /* 95 of 100 */
+    assert_true(w->n_calls <= 3000);
+    world_free(w);
+}
+
+static void a_flood_larger_than_the_ring_loses_nothing(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    size_t a = world_engine(w);
+    world_run(w, 100, 10);
+    int rows = ENGINE_RING + 2000, taken = 0;
+    world_rows(w, 1, rows);
+    for (int i = 1; i <= rows; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%d", i);
+        taken += engine_offer(w->engines[a], 0, str_of(key));
+    }
+    assert_int_equal(taken, ENGINE_RING);
+    world_drain(w, 300000, 50);
+    assert_int_equal(w->n_calls, rows);
+    world_free(w);
+}
+
+static void a_blocked_lane_blocks_no_other(void **state) {
+    struct mood mood = {.status = 401, .retry_after_ms = -1};
+    struct world *w = world_new(*state, in_a_mood, &mood);
+    world_rows(w, 1, 10);
+    world_engine(w);
+    world_run(w, 10000, 100);
+    assert_int_equal(world_count(w, "pending"), 10);
+    world_kill(w, 0);
+    mood.status = 200;
+    w->plan.providers[1] = w->plan.providers[0];
+    w->plan.providers[1].name = STR("other");
+    w->plan.n_providers = 2;
+    x(w->f, "CREATE TABLE talks AS SELECT * FROM tracks");
+    x(w->f, "CREATE UNIQUE INDEX talks_id ON talks (id)");
+    w->plan.sources[1] = w->plan.sources[0];
+    w->plan.sources[1].spec.name = w->plan.sources[1].spec.table = STR("talks");
+    w->plan.sources[1].provider = &w->plan.providers[1];
+    w->plan.n_sources = 2;
+    world_engine(w);
+    world_run(w, 10000, 100);
+    assert_int_equal(world_count(w, "pending"), 10);
+    assert_int_equal(qi(w->f, "SELECT COUNT(*) FROM talks WHERE status = 'matched'"), 5);
+    assert_int_equal(qi(w->f, "SELECT COUNT(*) FROM talks WHERE status = 'unmatched'"), 5);
+    world_kill(w, 1);
+    x(w->f, "DROP TABLE talks");
+    world_free(w);
+}
+
+int engine_tests(void) {
+    const struct CMUnitTest tests[] = {
+        CASE(rows_nobody_was_told_of_are_found),
+        CASE(a_key_that_is_offered_is_worked_on_at_once),
+        CASE(one_of_two_wins),
+        CASE(dead_worker_is_swept_and_row_is_finished_once),
+        CASE(a_zombie_changes_nothing),
+        CASE(a_stop_gives_back_without_spending_an_attempt),
+        CASE(no_connection_for_an_hour),
+        CASE(server_errors_for_an_hour),
+        CASE(too_many_requests_for_an_hour),
+        CASE(degraded_answers_for_an_hour),
+        CASE(garbage_for_an_hour),
+        CASE(refused_by_the_provider_pauses_and_burns_no_row),
+        CASE(a_bad_row_fails_alone),
+        CASE(limits_hold_for_five_over_an_hour),
+        CASE(a_flood_larger_than_the_ring_loses_nothing),
+        CASE(a_blocked_lane_blocks_no_other),
+    };
+    return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
+}
