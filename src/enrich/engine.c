@@ -218,6 +218,9 @@ enum verdict engine_step(struct engine *g, int64_t deadline_mono, struct err *e)
 
 /* What was under way is given back as if it had never been begun. */
 static void let_go(struct engine *g, struct row *r) {
+    struct lane *l = r->lane;
+    if (r->stage == ROW_CALLING && r->slot >= 0)
+        l->give_back[l->n_give_back++] = r->slot;
     r->final = false;
     r->release = (struct release){.key = r->key, .token = r->token};
     engine_decided(g, r);

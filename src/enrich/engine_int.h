@@ -41,6 +41,7 @@ struct lane {
     struct lane_grant turns; /* in hand, in microseconds of clock_mono() */
     int used;                /* of them, or lost */
     bool probe, troubled, open;
+    bool cautious; /* the last answer was trouble: one call at a time until one is not */
     int slots[LANE_SLOTS_MAX], give_back[LANE_SLOTS_MAX];
     size_t n_slots, n_give_back;
     int64_t ask_at;  /* not before then for more turns */

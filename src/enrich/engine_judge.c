@@ -97,6 +97,7 @@ static enum verdict tell_lane(struct engine *g, struct row *r, const struct judg
     enum lane_result result = results[j->how];
     struct lane *l = r->lane;
     bool changed = false;
+    l->cautious = result != LANE_OK;
     if (result == LANE_OK && !l->troubled && !r->probe && !l->open)
         return V_OK;
     int64_t wait = r->result.retry_after_ms >= 0 ? r->result.retry_after_ms : WAIT_DEFAULT_MS;

