@@ -237,13 +237,25 @@ enum verdict lane_work(struct engine *g, struct lane *l, struct err *e) {
             break;
         v = claim(g, l, next_source(g, l), at_most((size_t)due, g->n_unused), e);
     }
-    if (v == V_OK && l->n_give_back && engine_now(g) >= l->give_by)
-        v = give_slots_back(g, l, e);
-    return v;
+    if (v != V_OK)
+        return v;
+    int64_t now = engine_now(g);
+    if (l->turns.n && !has_turns(l, now * 1000))
+        l->give_by = now; /* somebody else may wait for these slots */
+    return l->n_give_back && now >= l->give_by ? give_slots_back(g, l, e) : V_OK;
+}
+
+/* When the last of the turns in hand is lost, and its slot with it. */
+static int64_t turns_end(const struct lane *l) {
+    if (l->turns.n == 0 || l->n_slots == 0)
+        return NO_DEADLINE;
+    return (l->turns.until_us + (l->turns.n - 1) * l->turns.interval_us) / 1000 + 1;
 }
 
 int64_t lane_next(const struct engine *g, const struct lane *l) {
-    int64_t next = l->n_give_back ? l->give_by : NO_DEADLINE, when;
+    int64_t next = l->n_give_back ? l->give_by : NO_DEADLINE, when = turns_end(l);
+    if (when < next)
+        next = when;
     if (g->n_unused == 0 || keys_waiting(g, l) == 0)
         return next;
     if (l->used < l->turns.n)

@@ -239,6 +239,21 @@ static void limits_hold_for_five(void **state) {
     world_free(w);
 }
 
+/* It took turns for rows that a sibling had: the slots are for others then. */
+static void slots_without_work_go_back(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    w->plan.providers[0].limits.slots = 3;
+    size_t a = world_engine(w);
+    world_run(w, 100, 10);
+    for (int i = 0; i < 3; i++)
+        assert_true(engine_offer(w->engines[a], 0, STR("12345")));
+    world_step(w);
+    world_run(w, 3000, 50);
+    assert_int_equal(w->n_calls, 0);
+    assert_int_equal(qi(w->f, "SELECT COUNT(*) FROM provider_slots WHERE holder IS NOT NULL"), 0);
+    world_free(w);
+}
+
 static void a_flood_larger_than_the_ring_loses_nothing(void **state) {
     struct world *w = world_new(*state, script_parity, NULL);
     int rows = 400, taken = 0;
@@ -301,6 +316,7 @@ int engine_tests(void) {
         CASE(refused_by_the_provider_pauses_and_burns_no_row),
         CASE(a_bad_row_fails_alone),
         CASE(limits_hold_for_five),
+        CASE(slots_without_work_go_back),
         CASE(a_flood_larger_than_the_ring_loses_nothing),
         CASE(a_blocked_lane_blocks_no_other),
     };
