@@ -2,7 +2,7 @@
 """How fast is a durable catch-up, next to fetching alone?
 
     tests/bench/run.py [--quick] [--only http1|http2|memory|import|updater|pages|serve|search|
-                       feed|feed-read|feed-write] [--build DIR] [--json FILE]
+                       feed|feed-read|feed-write|enrich] [--build DIR] [--json FILE]
 
 nginx serves 100,000 item files on loopback. A plain libcurl loop (reference.c) fetches them and
 throws them away; `tain catchup` stores them, in SQLite with a sync per commit and in PostgreSQL as
@@ -14,7 +14,8 @@ page with a thousand comments next to the SQL that reads them (pages.py); `--onl
 the API next to nginx with the same bytes (throughput.py); `--only search` how long 200 searches
 over a million items take (search.py); `--only feed` how long a change takes to a thousand
 WebSocket clients (sockets.py); `--only feed-read` a reader of the change feed that is a million
-events behind (feed_read.py); `--only feed-write` what its triggers cost a writer (feed_write.py).
+events behind (feed_read.py); `--only feed-write` what its triggers cost a writer (feed_write.py);
+`--only enrich` how many rows one process claims and finishes (enrich.py).
 """
 
 import argparse
@@ -36,6 +37,7 @@ sys.path.append(str(ROOT / 'tests' / 'support'))  # behind this folder, which ha
 
 import measure  # noqa: E402
 from dumps import bench_dumps  # noqa: E402
+from enrich import bench_enrich  # noqa: E402
 from feed_read import bench_feed_read  # noqa: E402
 from feed_write import bench_feed_write  # noqa: E402
 from pages import bench_pages  # noqa: E402
@@ -76,6 +78,10 @@ class Sqlite:
         with contextlib.closing(sqlite3.connect(self.path)) as db:
             return db.execute(sql).fetchone()[0]
 
+    def script(self, sql):
+        with contextlib.closing(sqlite3.connect(self.path)) as db:
+            db.executescript(sql)
+
 
 class Pg:
     name = 'postgres'
@@ -95,6 +101,9 @@ class Pg:
 
     def ask(self, sql):
         return int(self.server.psql('SET search_path TO tain; ' + sql, 'bench'))
+
+    def script(self, sql):
+        self.server.psql(sql, 'bench')
 
 
 class Bench:
@@ -271,13 +280,15 @@ def run_all(bench, databases):
         bench_feed_write(bench, databases)
     if only in (None, 'feed-read'):
         bench_feed_read(bench, databases)
+    if only in (None, 'enrich'):
+        bench_enrich(bench, databases)
 
 
 def parse_options():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument('--quick', action='store_true', help='one round, and no million of ids')
     p.add_argument('--only', choices=('http1', 'http2', 'memory', 'import', 'updater', 'pages',
-                                      'serve', 'search', 'feed', 'feed-read', 'feed-write'),
+                                      'serve', 'search', 'feed', 'feed-read', 'feed-write', 'enrich'),
                    help='one part of it')
     p.add_argument('--db', choices=('sqlite', 'postgres'), help='one database only')
     p.add_argument('--rounds', type=int, help='rounds per protocol (3)')

@@ -141,6 +141,7 @@ int source_tests(void);
 int row_fence_tests(void);
 int row_value_tests(void);
 int row_open_tests(void);
+int row_plan_tests(void);
 int made_tests(void);
 int engine_tests(void);
 

@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
         read_thread_tests, search_tests, index_tests,     feed_tests,       feed_epoch_tests,
         feed_order_tests,  cdc_tests,    cdc_pg_tests,    cdc_lite_tests,   row_tests,
         lane_tests,        source_tests, row_fence_tests, row_value_tests,  row_open_tests,
-        made_tests,        engine_tests,
+        made_tests,        engine_tests, row_plan_tests,
     };
     int failed = 0;
     for (size_t i = 0; i < ARRAY_LEN(groups); i++)
