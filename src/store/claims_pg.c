@@ -2,7 +2,12 @@
  * Token and status are in two tables, and after a lock wait only the locked row is looked at again:
  * so the owner's UPDATE decides a claim and the token rides on it, and every later write begins
  * with the token's own row. Candidates are locked before, in the order of the key, and what others
- * hold is passed over, so that batches do not wait for each other in a circle. */
+ * hold is passed over, so that batches do not wait for each other in a circle.
+ *
+ * Plans are kept while tables grow, so each table is asked for an array of its keys, which goes by
+ * the key's index however many rows there were. The partial indexes of held claims and of busy rows
+ * would fit, too: but rows come and go there all the time, and they are full of what is gone.
+ * `|| ''` hides their conditions from the planner. */
 #include "store/claims_int.h"
 
 #define CLAIM                                                                                     \
@@ -42,23 +47,24 @@
     " LEFT JOIN tain_g ON tain_g.key = tain_w.id::text AND tain_k.nth = 1"                        \
     " LEFT JOIN tain_o ON tain_o.id = tain_k.id"
 
-#define FINALIZE                                                                             \
-    "WITH tain_r AS MATERIALIZED ("                                                          \
-    " SELECT u.k, u.t, u.s, u.v::jsonb AS v, u.c, u.e, u.ord"                                \
-    " FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[])" \
-    "      WITH ORDINALITY AS u (k, t, s, v, c, e, ord)"                                     \
-    "), tain_f AS ("                                                                         \
-    " UPDATE claims AS tain_c SET state = 'done', outcome = tain_r.s, holder = NULL,"        \
-    "   lease_until = NULL, next_try_at = NULL, error_class = tain_r.c, error = tain_r.e,"   \
-    "   updated_at = {now}"                                                                  \
-    " FROM tain_r WHERE tain_c.source = {source} AND tain_c.key = tain_r.k"                  \
-    "   AND tain_c.token = tain_r.t AND tain_c.state = 'held'"                               \
-    " RETURNING tain_r.k, tain_r.s, tain_r.v, tain_r.ord"                                    \
-    ")"                                                                                      \
-    "UPDATE {table} SET {status} = (CASE tain_f.s WHEN 'match' THEN {match}"                 \
-    "   WHEN 'no_match' THEN {no_match} ELSE {failed} END)::{status_type}{since_none}{sets}" \
-    " FROM tain_f{record}"                                                                   \
-    " WHERE {name}.{key} = tain_f.k::{key_type} AND {name}.{status} = {busy}"                \
+#define FINALIZE                                                                               \
+    "WITH tain_r AS MATERIALIZED ("                                                            \
+    " SELECT u.k, u.t, u.s, u.v::jsonb AS v, u.c, u.e, u.ord"                                  \
+    " FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[])"   \
+    "      WITH ORDINALITY AS u (k, t, s, v, c, e, ord)"                                       \
+    "), tain_f AS ("                                                                           \
+    " UPDATE claims AS tain_c SET state = 'done', outcome = tain_r.s, holder = NULL,"          \
+    "   lease_until = NULL, next_try_at = NULL, error_class = tain_r.c, error = tain_r.e,"     \
+    "   updated_at = {now}"                                                                    \
+    " FROM tain_r WHERE tain_c.source = {source} AND tain_c.key = ANY ($1::text[])"            \
+    "   AND tain_c.key = tain_r.k AND tain_c.token = tain_r.t AND tain_c.state || '' = 'held'" \
+    " RETURNING tain_r.k, tain_r.s, tain_r.v, tain_r.ord"                                      \
+    ")"                                                                                        \
+    "UPDATE {table} SET {status} = (CASE tain_f.s WHEN 'match' THEN {match}"                   \
+    "   WHEN 'no_match' THEN {no_match} ELSE {failed} END)::{status_type}{since_none}{sets}"   \
+    " FROM tain_f{record}"                                                                     \
+    " WHERE {name}.{key} = ANY (ARRAY(SELECT tain_f.k::{key_type} FROM tain_f))"               \
+    "   AND {name}.{key} = tain_f.k::{key_type} AND {name}.{status}::text || '' = {busy}"      \
     " RETURNING tain_f.ord - 1"
 
 #define RELEASE                                                                                  \
@@ -71,12 +77,13 @@
     "   attempts = GREATEST(tain_c.attempts - 1 + tain_r.spent, 0),"                             \
     "   next_try_at = CASE WHEN tain_r.wait > 0 THEN {now} + tain_r.wait END,"                   \
     "   error_class = tain_r.c, error = tain_r.e, updated_at = {now}"                            \
-    " FROM tain_r WHERE tain_c.source = {source} AND tain_c.key = tain_r.k"                      \
-    "   AND tain_c.token = tain_r.t AND tain_c.state = 'held'"                                   \
+    " FROM tain_r WHERE tain_c.source = {source} AND tain_c.key = ANY ($1::text[])"              \
+    "   AND tain_c.key = tain_r.k AND tain_c.token = tain_r.t AND tain_c.state || '' = 'held'"   \
     " RETURNING tain_r.k, tain_r.ord"                                                            \
     ")"                                                                                          \
     "UPDATE {table} SET {status} = {pending}{since_none} FROM tain_f"                            \
-    " WHERE {name}.{key} = tain_f.k::{key_type} AND {name}.{status} = {busy}"                    \
+    " WHERE {name}.{key} = ANY (ARRAY(SELECT tain_f.k::{key_type} FROM tain_f))"                 \
+    "   AND {name}.{key} = tain_f.k::{key_type} AND {name}.{status}::text || '' = {busy}"        \
     " RETURNING tain_f.ord - 1"
 
 /* $1: how many at most. */
@@ -92,7 +99,8 @@
     " RETURNING tain_c.key AS tain_key"                                                     \
     ")"                                                                                     \
     "UPDATE {table} SET {status} = {pending}{since_none} FROM tain_s"                       \
-    " WHERE {name}.{key} = {key_of_claim} AND {name}.{status} = {busy}"                     \
+    " WHERE {name}.{key} = ANY (ARRAY(SELECT {key_of_claim} FROM tain_s))"                  \
+    "   AND {name}.{key} = {key_of_claim} AND {name}.{status} = {busy}"                     \
     " RETURNING {name}.{key}::text"
 
 /* A row without a claim may get one in this very moment: its claim has the last word. */
@@ -112,7 +120,8 @@
     " WHERE tain_c.state <> 'held' RETURNING tain_c.key AS tain_key"                     \
     ")"                                                                                  \
     "UPDATE {table} SET {status} = {pending}{since_none} FROM tain_s"                    \
-    " WHERE {name}.{key} = {key_of_claim} AND {name}.{status} = {busy} AND {stale}"      \
+    " WHERE {name}.{key} = ANY (ARRAY(SELECT {key_of_claim} FROM tain_s))"               \
+    "   AND {name}.{key} = {key_of_claim} AND {name}.{status} = {busy} AND {stale}"      \
     " RETURNING {name}.{key}::text"
 
 #define PENDING(more)                                                                   \
@@ -133,7 +142,8 @@
     " RETURNING tain_c.key AS tain_key"                                                    \
     ")"                                                                                    \
     "UPDATE {table} SET {status} = {pending}{since_none} FROM tain_s"                      \
-    " WHERE {name}.{key} = {key_of_claim} AND {name}.{status} = {no_match} AND {filter}"   \
+    " WHERE {name}.{key} = ANY (ARRAY(SELECT {key_of_claim} FROM tain_s))"                 \
+    "   AND {name}.{key} = {key_of_claim} AND {name}.{status} = {no_match} AND {filter}"   \
     " RETURNING {name}.{key}::text"
 
 #define WAITING                                                                                \

@@ -288,7 +288,8 @@ def parse_options():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument('--quick', action='store_true', help='one round, and no million of ids')
     p.add_argument('--only', choices=('http1', 'http2', 'memory', 'import', 'updater', 'pages',
-                                      'serve', 'search', 'feed', 'feed-read', 'feed-write', 'enrich'),
+                                      'serve', 'search', 'feed', 'feed-read', 'feed-write',
+                                      'enrich'),
                    help='one part of it')
     p.add_argument('--db', choices=('sqlite', 'postgres'), help='one database only')
     p.add_argument('--rounds', type=int, help='rounds per protocol (3)')
