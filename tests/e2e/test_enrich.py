@@ -255,7 +255,8 @@ class Mistakes(EnrichTest):
         for old, new, pattern in (
                 ('"{artist_name}",', '"{artist_name",', r'body|place|brace'),
                 ('"{track_title}",', '"{no_such_column}",', r'no_such_column'),
-                ('type = int  misfit', 'type = url  misfit', r'release_year|type'),
+                ('release_year         { type = int', 'release_year         { type = url',
+                 r'release_year.*smallint'),
                 ('map artist_bio  ', 'map no_such_column', r'no_such_column'),
                 ('"entry_type = \'track\'"', '"entry_type = = 1"', r'filter'),
                 ('table  = wxyc_schema.flowsheet', 'table  = wxyc_schema.nothing', r'nothing'),
