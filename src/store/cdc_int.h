@@ -71,6 +71,9 @@ void cdc_sqlite_body(const struct cdc_shape *t, const struct cdc_want *w, struct
 void cdc_pg_body(const struct store *s, const struct cdc_shape *t, const struct cdc_want *w,
                  struct strbuf *out);
 void cdc_pg_again(const struct cdc_shape *t, const struct cdc_want *w, struct strbuf *out);
+/* Sessions may disagree on how some types look. False: a column that is logged is of such a type,
+ * and the functions have settings of their own, so that a row looks the same in all of them. */
+bool cdc_pg_settled(const struct cdc_shape *t, const struct cdc_want *w);
 
 /* "a""b" and 'a''b', safe whatever is in them and whatever the session's settings. */
 void cdc_add_name(struct strbuf *out, struct str name);

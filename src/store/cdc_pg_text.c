@@ -354,6 +354,8 @@ void cdc_pg_body(const struct store *s, const struct cdc_shape *t, const struct 
         .at = "tain_at",
         .dynamic = !t->by_row,
     };
+    if (!cdc_pg_settled(t, w)) /* said here, since by its body a function is known to be current */
+        strbuf_adds(out, "-- with settings of its own\n");
     strbuf_adds(out, "#variable_conflict use_variable\n"
                      "DECLARE\n"
                      "    tain_at bigint;\n"

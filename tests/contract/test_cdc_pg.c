@@ -196,6 +196,42 @@ static void keys_of_every_kind(void **state) {
     assert_non_null(strstr(logged(f), "} {\"gen\":2,\"num\":1}"));
 }
 
+/* And so does a row. */
+static void rows_look_the_same_in_every_session(void **state) {
+    struct fix *f = *state;
+    const char *t = user_table(f, "looks");
+    x(f,
+      "CREATE TABLE %s (id int PRIMARY KEY, a timestamptz, b bytea, d float8[], e interval, g "
+      "daterange)",
+      t);
+    install(f, t, NULL);
+    x(f, "SET timezone TO 'Asia/Tokyo'");
+    x(f, "SET bytea_output TO 'escape'");
+    x(f, "SET extra_float_digits TO 0");
+    x(f, "SET intervalstyle TO 'iso_8601'");
+    x(f, "SET datestyle TO 'SQL, DMY'");
+    x(f,
+      "INSERT INTO %s VALUES (1, timestamptz '2026-01-01 00:00:00+00', '\\x00ff', "
+      "'{0.30000000000000004}', '1 day 02:00', daterange('2026-03-05', '2026-03-07'))",
+      t);
+    assert_string_equal(logged(f),
+                        "insert {\"id\":1} {\"id\":1,\"a\":\"2026-01-01T00:00:00+00:00\","
+                        "\"b\":\"\\\\x00ff\",\"d\":[0.30000000000000004],"
+                        "\"e\":\"1 day 02:00:00\",\"g\":\"[2026-03-05,2026-03-07)\"}");
+    /* a column that needs it and was not there then */
+    const char *plain = user_table(f, "plain");
+    x(f, "CREATE TABLE %s (id int PRIMARY KEY)", plain);
+    install(f, plain, NULL);
+    x(f, "ALTER TABLE %s ADD COLUMN n int", plain);
+    assert_true(listed(f, "plain").present);
+    x(f, "ALTER TABLE %s ADD COLUMN d float8", plain);
+    assert_non_null(strstr(listed(f, "plain").trouble.p, "install it again"));
+    install(f, plain, NULL);
+    x(f, "INSERT INTO %s VALUES (1, 1, 0.30000000000000004)", plain);
+    assert_string_equal(logged(f),
+                        "insert {\"id\":1} {\"id\":1,\"n\":1,\"d\":0.30000000000000004}");
+}
+
 static void a_failure_is_noted_and_healed(void **state) {
     struct fix *f = *state;
     struct err e;
@@ -390,6 +426,7 @@ int cdc_pg_tests(void) {
         CDC_CASE(parts_are_logged),
         CDC_CASE(one_part_alone),
         CDC_CASE(keys_of_every_kind),
+        CDC_CASE(rows_look_the_same_in_every_session),
         CDC_CASE(a_failure_is_noted_and_healed),
         CDC_CASE(healed_beside_a_writer),
         CDC_CASE(what_cannot_be_read),

@@ -58,16 +58,16 @@ class Cdc(E2E):
 
     def test_list(self):
         archive = self.with_orders()
-        self.cdc(archive, 'install', '--table', f'{self.schema}.orders', '--columns', 'v',
+        self.cdc(archive, 'install', '--table', f'{self.schema}.orders', '--columns', 'id,v',
                  '--public')
         found = self.tables(archive)
         self.assertEqual(set(found), {'items', 'users', 'orders'})
         orders = found['orders']
         self.assertEqual((orders['schema'], orders['key'], orders['columns'], orders['public'],
                           orders['present'], orders['trouble'], orders['failures']),
-                         (self.schema, 'id', 'v', True, True, None, 0))
+                         (self.schema, 'id', 'id,v', True, True, None, 0))
         text = self.cdc(archive, 'list').out
-        self.assertRegex(text, rf'\n{self.schema}\.orders +public +id +v +logged\n')
+        self.assertRegex(text, rf'\n{self.schema}\.orders +public +id +id,v +logged\n')
 
     def test_wrong_usage(self):
         archive = self.with_orders()
@@ -112,6 +112,13 @@ class Cdc(E2E):
 class CdcOnSqlite(OnSqlite, Cdc):
     schema = 'main'
 
+    def test_what_is_no_utf8(self):
+        archive = self.with_orders()
+        self.cdc(archive, 'install', '--table', 'orders')
+        self.write(archive, "INSERT INTO orders VALUES (1, CAST(x'636166e9' AS TEXT), 'x')")
+        result = self.cdc(archive, 'tail', '--no-follow', '--since', 'oldest')
+        self.assertEqual(json.loads(result.out)['data']['v'], 'caf?')
+
 
 class CdcOnPostgres(OnPostgres, Cdc):
     def test_a_failure_is_healed_by_a_reader(self):
@@ -128,6 +135,15 @@ class CdcOnPostgres(OnPostgres, Cdc):
                    'the failure to be healed')
         tail.kill()
         self.assertEqual([e['data'] for e in self.tail(archive)], [{'v': 'a'}])
+
+    def test_texts_are_utf8_whatever_the_environment_says(self):
+        archive = self.with_orders()
+        self.cdc(archive, 'install', '--table', 'orders')
+        self.write(archive, "INSERT INTO orders VALUES (1, U&'caf\\00e9', 'x')")
+        result = self.run_tain('cdc', 'tail', '--no-follow', '--since', 'oldest', '--db',
+                               archive.uri, env={'PGCLIENTENCODING': 'LATIN1'})
+        self.assertEqual(result.code, EXIT_DONE, result)
+        self.assertEqual(json.loads(result.out)['data']['v'], 'caf\u00e9')
 
 
 del Cdc
