@@ -23,7 +23,7 @@ WHERE m.type = 'trigger' AND m.tbl_name = $2 COLLATE NOCASE AND $1 = $1
 
 -- name: cdc_uniques
 -- Columns of the unique indexes, by index; an absent name is an expression.
-SELECT l.name, l.partial, l.origin = 'pk', i.name
+SELECT l.name, l.partial, l.origin = 'pk', i.name, i.coll
 FROM pragma_index_list($1) AS l, pragma_index_xinfo(l.name) AS i
 WHERE l."unique" = 1 AND i.key = 1 ORDER BY l.seq DESC, i.seqno;
 
