@@ -44,6 +44,18 @@ void feed_reader_free(struct feed_reader *r) {
     free(r);
 }
 
+/* What comes now is a question to the database, or work of our own. */
+static void beat(struct feed_reader *r, bool asks) {
+    atomic_store(&r->asks, asks);
+    atomic_store(&r->beat, clock_mono(r->o.clock));
+}
+
+/* What only the publisher knows, others must not claim. */
+static void drop_role(struct feed_reader *r) {
+    r->role = false;
+    metric_set(&m_feed_failures, 0, METRIC_NONE);
+}
+
 /* Who was away has lost its role, and perhaps its place: the other connection is made anew as well,
  * so that LISTEN comes before the first look. */
 static enum verdict have_store(struct feed_reader *r, struct err *e) {
@@ -54,7 +66,8 @@ static enum verdict have_store(struct feed_reader *r, struct err *e) {
         return v;
     int64_t now = clock_mono(r->o.clock);
     r->shared = store_is_shared(r->store);
-    r->broken = r->role = r->standby = false;
+    r->broken = r->standby = false;
+    drop_role(r);
     r->bell.open_at = r->role_at = r->look_at = r->number_at = now;
     return V_OK;
 }
@@ -63,6 +76,7 @@ static enum verdict have_store(struct feed_reader *r, struct err *e) {
 static enum verdict number(struct feed_reader *r, int64_t now, struct err *e) {
     size_t n = NUMBER_MAX;
     for (int round = 0; round < NUMBER_ROUNDS && n == NUMBER_MAX && !r->stopping; round++) {
+        beat(r, true);
         enum verdict v = store_feed_publish(r->store, NUMBER_MAX, &n, e);
         if (v != V_OK)
             return v;
@@ -125,7 +139,9 @@ static enum verdict take_state(struct feed_reader *r, const struct feed_state *s
     }
     if (r->at.pos < st->oldest - 1)
         r->at.pos = st->oldest - 1;
+    beat(r, false);
     feed_hub_state(r->o.hub, st, common);
+    beat(r, true);
     metric_set(&m_feed_head, 0, st->head);
     metric_set(&m_feed_oldest, 0, st->oldest);
     metric_set(&m_feed_epoch, 0, st->epoch);
@@ -133,6 +149,7 @@ static enum verdict take_state(struct feed_reader *r, const struct feed_state *s
 }
 
 static void add_events(struct feed_reader *r, const struct feed_change *changes, size_t n) {
+    beat(r, false);
     for (size_t i = 0; i < n; i++) {
         struct feed_event *ev = feed_event_new(changes[i].epoch, &changes[i]);
         feed_hub_add(r->o.hub, ev);
@@ -140,6 +157,7 @@ static void add_events(struct feed_reader *r, const struct feed_change *changes,
         r->at.pos = changes[i].pos;
     }
     feed_hub_flush(r->o.hub);
+    beat(r, true);
 }
 
 /* Relied on is what was heard a moment ago. */
@@ -178,7 +196,9 @@ static enum verdict look(struct feed_reader *r, int64_t now, struct err *e) {
 
 static void count(struct feed_reader *r) {
     struct feed_counts c;
+    beat(r, false);
     feed_hub_count(r->o.hub, &c);
+    beat(r, true);
     metric_set(&m_feed_clients, 0, (int64_t)c.clients);
     metric_set(&m_feed_ring_bytes, 0, (int64_t)c.ring_bytes);
     metric_set(&m_feed_events, 0, (int64_t)c.added);
@@ -191,6 +211,7 @@ static void count(struct feed_reader *r) {
 static enum verdict prune(struct feed_reader *r, int64_t now, struct err *e) {
     int64_t n = 1;
     for (int i = 0; i < CHORES_PRUNE && n > 0 && !r->stopping; i++) {
+        beat(r, true);
         enum verdict v = store_feed_prune(r->store, r->o.keep_ms, r->o.keep_rows, &n, e);
         if (v != V_OK)
             return v;
@@ -269,7 +290,9 @@ static enum verdict lead(struct feed_reader *r, int64_t now, struct err *e) {
         r->role_at = now + ROLE_MS;
     bell_close(&r->bell);
     r->standby = true;
-    r->role = false;
+    drop_role(r);
+    metric_set(&m_feed_listening, 0, METRIC_NONE);
+    metric_set(&m_feed_lag, 0, METRIC_NONE);
     return V_OK;
 }
 
@@ -299,6 +322,7 @@ enum verdict feed_reader_step(struct feed_reader *r, int *ret_wait_ms, struct er
     int64_t now = clock_mono(r->o.clock);
     if (atomic_load(&r->rung))
         r->look_at = r->number_at = now;
+    beat(r, true);
     enum verdict v = have_store(r, e);
     if (v == V_OK)
         v = lead(r, now, e);
@@ -308,12 +332,13 @@ enum verdict feed_reader_step(struct feed_reader *r, int *ret_wait_ms, struct er
     note_health(r, v, now);
     if (v == V_OK)
         v = chores(r, now, e);
-    r->beat = clock_mono(r->o.clock);
+    beat(r, false);
     *ret_wait_ms = clock_wait_ms(r->o.clock, soonest(r), FEED_TROUBLE_MS);
     if (v == V_OK)
         return V_OK;
     bell_close(&r->bell);
     r->broken = true;
+    metric_set(&m_feed_lag, 0, METRIC_NONE);
     *ret_wait_ms = FEED_TROUBLE_MS;
     return v;
 }

@@ -32,9 +32,10 @@ MUST_CHECK enum verdict feed_start(const struct feed_options *o, struct feed_rea
 /* A writer of this process has committed: look now. Any thread. */
 void feed_ring(struct feed_reader *r);
 void feed_stop(struct feed_reader *r); /* NULL is fine */
-/* For how long the database has not answered; 0: it does. Any thread. */
+/* For how long the database has not answered, with an error or at all; 0: it does. How long its
+ * thread has not moved, unless because it waits for the database. Any thread. */
 int64_t feed_down_ms(const struct feed_reader *r);
-int64_t feed_silence_ms(const struct feed_reader *r); /* how long its thread has not moved */
+int64_t feed_silence_ms(const struct feed_reader *r);
 
 /* For tests: the same without a thread. A step does what is due and answers how long there is
  * nothing to do. It fails as the store fails, and may be called again. */

@@ -36,7 +36,8 @@ struct feed_reader {
     int wake_fd;
     atomic_bool rung, stopping;
     _Atomic int64_t down_since; /* clock_mono(); -1: it answers */
-    _Atomic int64_t beat;
+    _Atomic int64_t beat;       /* clock_mono() of its last move */
+    atomic_bool asks; /* and that was a question to the database, which has no answer yet */
     pthread_t thread;
 };
 

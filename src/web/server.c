@@ -63,7 +63,16 @@ int64_t web_silence_ms(const struct web *w) {
     }
     if (w->hall && now - ws_hall_beat(w->hall) > worst)
         worst = now - ws_hall_beat(w->hall);
-    return worst;
+    int64_t feed = web_feed_silence_ms(w);
+    return feed > worst ? feed : worst;
+}
+
+int64_t web_feed_down_ms(const struct web *w) {
+    return w->reader ? feed_down_ms(w->reader) : 0;
+}
+
+int64_t web_feed_silence_ms(const struct web *w) {
+    return w->reader ? feed_silence_ms(w->reader) : 0;
 }
 
 int64_t web_db_down_ms(const struct web *w) {

@@ -235,6 +235,49 @@ static void a_database_that_is_away(void **state UNUSED) {
         gets(pos);
 }
 
+/* Called in the middle of a statement, which takes its time. */
+static void answer_late(void) {
+    clock_advance(&now, 40000);
+    assert_int_equal(feed_down_ms(reader), 40000);
+    assert_int_equal(feed_silence_ms(reader), 0);
+}
+
+static void a_statement_that_does_not_return_is_the_databases_fault(void **state UNUSED) {
+    set_up(NULL);
+    live(3000);
+    fake_log.state.head++;
+    fake_log.before = answer_late;
+    feed_ring(reader);
+    step();
+    gets(11);
+    assert_int_equal(feed_down_ms(reader), 0);
+    assert_int_equal(feed_silence_ms(reader), 0);
+}
+
+static void hang(void *connection UNUSED) {
+    clock_advance(&now, 40000);
+    assert_int_equal(feed_down_ms(reader), 0);
+    assert_int_equal(feed_silence_ms(reader), 40000);
+    bell++;
+}
+
+static void a_thread_that_hangs_elsewhere_is_silent(void **state UNUSED) {
+    set_up(NULL);
+    feed_leave(client);
+    client = feed_join(hub, &(struct feed_join){.since = {0, -1}, .wake = hang});
+    live(3000);
+    gets_nothing();
+    bell = 0;
+    fake_log.state.head++;
+    feed_ring(reader);
+    step();
+    assert_int_equal(bell, 1);
+    assert_int_equal(feed_silence_ms(reader), 0);
+    clock_advance(&now, 7000); /* nor does it step any more */
+    assert_int_equal(feed_silence_ms(reader), 7000);
+    assert_int_equal(feed_down_ms(reader), 0);
+}
+
 static void away_from_the_start(void **state UNUSED) {
     set_up(NULL);
     struct feed_state st;
@@ -413,6 +456,8 @@ int main(void) {
         TEST(a_deaf_bell_is_noticed),
         TEST(a_bell_that_breaks_is_replaced_before_the_next_look),
         TEST(a_database_that_is_away),
+        TEST(a_statement_that_does_not_return_is_the_databases_fault),
+        TEST(a_thread_that_hangs_elsewhere_is_silent),
         TEST(away_from_the_start),
         TEST(a_standby_is_looked_at),
         TEST(a_replica_writes_nothing),
