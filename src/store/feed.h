@@ -52,6 +52,7 @@ struct feed_state {
     int64_t head;       /* the last position given out, 0: none yet */
     int64_t oldest;     /* the first one that is still kept; head + 1: none is */
     int64_t history_to; /* ids of items up to here are history: catch-up logs none of them */
+    int64_t retired;    /* tables that are logged no more, and whose changes are no longer public */
 };
 MUST_CHECK enum verdict store_feed_state(struct store *s, struct feed_state *ret, struct err *e);
 

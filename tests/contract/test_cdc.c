@@ -93,6 +93,9 @@ static void chosen_columns(void **state) {
                 str_eqc(t.columns, "n,id"));
     assert_ok(store_cdc_remove(f->s, str_of(name), &e));
     assert_int_equal(store_cdc_remove(f->s, str_of(name), &e), V_NOT_FOUND);
+    struct feed_state st;
+    assert_ok(store_feed_state(f->s, &st, &e));
+    assert_int_equal(st.retired, 2); /* readers look again at what they hold */
     x(f, "INSERT INTO %s VALUES (3, 'secret', 3)", name);
     assert_string_equal(logged(f), "-");
     assert_int_equal(listed(f, "orders").number, 0);

@@ -1,6 +1,7 @@
 -- name: feed_state_get
 SELECT (SELECT MAX(epoch) FROM feed_epochs), head,
-       COALESCE((SELECT MIN(pos) FROM change_log), head + 1), COALESCE(history_to, 0)
+       COALESCE((SELECT MIN(pos) FROM change_log), head + 1), COALESCE(history_to, 0),
+       (SELECT COUNT(*) FROM cdc_tables WHERE removed_at IS NOT NULL)
 FROM feed_state;
 
 -- name: feed_look

@@ -24,7 +24,7 @@ struct feed_change fake_change(int64_t pos) {
         .action = FEED_UPDATE,
         .key = STR("{}"),
         .data = STR("{}"),
-        .is_public = true,
+        .is_public = !(fake_log.users_hidden && pos % 2),
     };
 }
 

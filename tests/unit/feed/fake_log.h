@@ -12,6 +12,7 @@ struct fake_log {
     struct feed_state state;
     int64_t common;       /* what the life before had in common with this one */
     int64_t epoch_before; /* the name of that life; 0: there was none */
+    bool users_hidden;    /* they are not public */
     enum verdict answer;  /* anything but V_OK: the database is ill */
     int reads;            /* pages so far */
     void (*before)(void); /* called by each read, before it; may be NULL */

@@ -127,6 +127,47 @@ static void a_page_and_then_the_ring(void **state UNUSED) {
     feed_hub_free(h);
 }
 
+/* A table that was removed is public no more, not even what everyone could read just before. */
+static void what_was_public_once(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(0);
+    int bell = 0;
+    struct feed_join j = {.since = {EPOCH, 0},
+                          .filter.public_only = true,
+                          .wake = ring_the_bell,
+                          .connection = &bell};
+    fake_log_write(h, 4);
+    struct feed_client *c = feed_join(h, &j), *late, *keyed;
+    gets(c, 1);
+    fake_log.users_hidden = true;
+    fake_log.state.retired++;
+    feed_hub_state(h, &fake_log.state, 0);
+    late = feed_join(h, &j);
+    keyed = join(h, 0, &bell);
+    gets(c, 2);
+    feed_hub_state(h, &fake_log.state, 0);
+    gets(c, 4);
+    gets_nothing(c);
+    gets(late, 2);
+    gets(late, 4);
+    gets_nothing(late);
+    for (int64_t pos = 1; pos <= 4; pos++)
+        gets(keyed, pos);
+    /* of a page that lies with the client too */
+    struct feed_client *behind = feed_join(h, &j);
+    gets(behind, 2);
+    fake_log.state.retired++;
+    feed_hub_state(h, &fake_log.state, 0);
+    gets(behind, 4);
+    gets_nothing(behind);
+    fake_log_write(h, 2);
+    gets(behind, 6);
+    feed_leave(c);
+    feed_leave(late);
+    feed_leave(keyed);
+    feed_leave(behind);
+    feed_hub_free(h);
+}
+
 static void falling_out_of_the_ring(void **state UNUSED) {
     struct feed_hub *h = hub_at_head(0);
     int bell = 0;
@@ -511,6 +552,7 @@ int main(void) {
         cmocka_unit_test(from_now_on),
         cmocka_unit_test(before_the_reader_stands_clients_wait),
         cmocka_unit_test(a_page_and_then_the_ring),
+        cmocka_unit_test(what_was_public_once),
         cmocka_unit_test(falling_out_of_the_ring),
         cmocka_unit_test(the_ring_is_bounded_in_bytes_too),
         cmocka_unit_test(a_filter_makes_the_only_holes),
