@@ -38,6 +38,7 @@ struct cdc_shape {
     size_t n_key;
     bool by_row;      /* PostgreSQL: a partition or the like, to which statements may not be said */
     bool partitioned; /* PostgreSQL */
+    bool anothers;    /* PostgreSQL: its owner is not who logs it; see cdc_pg_add_strange() */
     struct str rowid; /* SQLite: a name of the row number; absent: it has none */
     struct str uniques; /* SQLite: other unique indexes, as conditions; see cdc_sqlite.c */
     struct str refusal; /* why it cannot be logged; absent: it can */
@@ -71,6 +72,11 @@ void cdc_sqlite_body(const struct cdc_shape *t, const struct cdc_want *w, struct
 void cdc_pg_body(const struct store *s, const struct cdc_shape *t, const struct cdc_want *w,
                  struct strbuf *out);
 void cdc_pg_again(const struct cdc_shape *t, const struct cdc_want *w, struct strbuf *out);
+/* An SQL condition: the database has a cast that runs code of neither ours nor a superuser's. To
+ * make JSON of a row is to run the casts of its types, with the rights of who does it; so the owner
+ * of a table could get at the rights of whoever logs it, and where he is not the same it is asked.
+ */
+void cdc_pg_add_strange(struct strbuf *out);
 /* Sessions may disagree on how some types look. False: a column that is logged is of such a type,
  * and the functions have settings of their own, so that a row looks the same in all of them. */
 bool cdc_pg_settled(const struct cdc_shape *t, const struct cdc_want *w);

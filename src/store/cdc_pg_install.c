@@ -31,14 +31,29 @@ static void add_function(const struct store *s, const char *name, int number, co
     strbuf_addf(out, ".%s_%d(%s)", name, number, args);
 }
 
+void cdc_pg_add_strange(struct strbuf *out) {
+    strbuf_adds(out, "EXISTS (SELECT 1 FROM pg_catalog.pg_cast AS c"
+                     " JOIN pg_catalog.pg_proc AS p ON p.oid = c.castfunc"
+                     " JOIN pg_catalog.pg_roles AS o ON o.oid = p.proowner"
+                     " WHERE NOT o.rolsuper AND o.rolname <> current_user)");
+}
+
 static void write_again(const struct store *s, const struct cdc_shape *t, const struct cdc_want *w,
                         struct strbuf *out) {
     CLEANUP(strbuf_release) struct strbuf body;
     strbuf_init(&body, CDC_SCRIPT_MAX);
+    if (t->anothers) {
+        strbuf_adds(&body, "BEGIN\n    IF ");
+        cdc_pg_add_strange(&body);
+        strbuf_adds(&body, " THEN RAISE EXCEPTION 'a cast of a stranger''s'; END IF;\n"
+                           "    RETURN QUERY ");
+    }
     cdc_pg_again(t, w, &body);
+    strbuf_adds(&body, t->anothers ? ";\nEND" : "");
     strbuf_adds(out, "CREATE OR REPLACE FUNCTION ");
     add_function(s, "cdc_again", w->number, "json", out);
-    strbuf_adds(out, " RETURNS SETOF text LANGUAGE sql VOLATILE");
+    strbuf_adds(out, " RETURNS SETOF text LANGUAGE ");
+    strbuf_adds(out, t->anothers ? "plpgsql VOLATILE" : "sql VOLATILE");
     add_settings(out, t, w);
     strbuf_adds(out, " AS ");
     cdc_add_text(out, PG, strbuf_str(&body));

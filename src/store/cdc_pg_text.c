@@ -301,7 +301,10 @@ static void write_handler(const struct text *x) {
                 "        BEGIN\n",
                 now);
     if (x->t->n_key) {
-        write_note(x, "IF TG_OP = 'INSERT' THEN", x->new_rows, NULL);
+        write_note(x,
+                   x->t->anothers ? "IF tain_strange THEN RAISE; ELSIF TG_OP = 'INSERT' THEN"
+                                  : "IF TG_OP = 'INSERT' THEN",
+                   x->new_rows, NULL);
         write_note(x, "ELSIF TG_OP = 'DELETE' THEN", x->old_rows, NULL);
         write_note(x, "ELSIF TG_OP = 'UPDATE' THEN", x->old_rows, x->new_rows);
         strbuf_adds(x->out, "            ELSE RAISE; END IF;\n");
@@ -324,6 +327,18 @@ static void write_handler(const struct text *x) {
                 "    RETURN NULL;\n"
                 "END\n",
                 x->w->number);
+}
+
+/* Before anything is made JSON, keys too; then only the table is noted. */
+static void write_caution(const struct text *x) {
+    if (!x->t->anothers)
+        return;
+    strbuf_adds(x->out, "        tain_strange := ");
+    cdc_pg_add_strange(x->out);
+    strbuf_adds(x->out, ";\n"
+                        "        IF tain_strange THEN\n"
+                        "            RAISE EXCEPTION 'a cast of a stranger''s';\n"
+                        "        END IF;\n");
 }
 
 static void write_marks(const struct text *x) {
@@ -362,10 +377,12 @@ void cdc_pg_body(const struct store *s, const struct cdc_shape *t, const struct 
                      "    tain_depth int;\n"
                      "    tain_mark text;\n"
                      "    tain_again boolean := false;\n"
-                     "    tain_why text;\n"
-                     "BEGIN\n"
-                     "    BEGIN\n"
-                     "        tain_at := ");
+                     "    tain_why text;\n");
+    strbuf_adds(out, t->anothers ? "    tain_strange boolean := true;\n" : "");
+    strbuf_adds(out, "BEGIN\n"
+                     "    BEGIN\n");
+    write_caution(&x);
+    strbuf_adds(out, "        tain_at := ");
     add_ours(out, s);
     strbuf_adds(out, "tain_now_ms();\n");
     write_marks(&x);

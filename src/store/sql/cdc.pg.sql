@@ -14,14 +14,16 @@ SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind::text,
        c.relkind = 'p' OR EXISTS (SELECT 1 FROM pg_inherits i
                                   WHERE i.inhrelid = c.oid OR i.inhparent = c.oid),
        has_schema_privilege(n.oid, 'USAGE'), has_table_privilege(c.oid, 'TRIGGER'),
-       has_table_privilege(c.oid, 'SELECT'), row_security_active(c.oid), current_user::text
+       has_table_privilege(c.oid, 'SELECT'), row_security_active(c.oid), current_user::text,
+       NOT pg_has_role(c.relowner, current_user, 'MEMBER')
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname IN ($1, $2) AND c.relname IN ($3, $4)
   AND c.relkind NOT IN ('i', 'I', 't', 'c')
 ORDER BY CASE WHEN n.nspname = $1 AND c.relname = $3 THEN 0 ELSE 1 END LIMIT 1;
 
 -- name: cdc_columns
--- Columns in their order; those of the key with its place and the operator of its index.
+-- Columns in their order; those of the key with its place and the operator of its index. In place
+-- of a domain its base: what a domain checks is none of ours to run.
 WITH chosen AS (
     SELECT i.indexrelid, i.indkey, i.indclass, i.indnkeyatts
     FROM pg_index i
@@ -46,7 +48,14 @@ SELECT a.attname::text, format('%I.%I', tn.nspname, t.typname), COALESCE(k.place
        COALESCE(k.equals, ''), a.atttypid IN (20, 21, 23),
        a.atttypid IN (16, 18, 19, 20, 21, 23, 25, 26, 1042, 1043, 1082, 1114, 1700, 2950)
 FROM pg_attribute a
-JOIN pg_type t ON t.oid = a.atttypid
+CROSS JOIN LATERAL (
+    WITH RECURSIVE down AS (
+        SELECT d.oid, d.typbasetype FROM pg_type d WHERE d.oid = a.atttypid
+        UNION ALL
+        SELECT d.oid, d.typbasetype FROM down JOIN pg_type d ON d.oid = down.typbasetype
+    )
+    SELECT down.oid FROM down WHERE down.typbasetype = 0) AS base
+JOIN pg_type t ON t.oid = base.oid
 JOIN pg_namespace tn ON tn.oid = t.typnamespace
 LEFT JOIN key k ON k.attnum = a.attnum
 WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped
