@@ -176,6 +176,7 @@ class Keys(OnSqlite, CdcTest):
         self.refused(server, '?KEY=' + KEY, key=None)
         quoted = KEY.replace('+', '%2B').replace('/', '%2F')
         self.listen(server, f'?key={quoted}', key=None)
+        self.listen(server, f'?key={quoted}', key=None, headers={'Authorization': 'Basic eDp5'})
         self.listen(server, headers={'Authorization': f'bearer   {KEY}'})
         self.assertEqual(server.get('/cdc').status, 403)  # before anything else is said
         self.assertEqual(server.get('/cdc?since=junk').status, 403)
