@@ -180,10 +180,24 @@ static int check(const struct settings *s, struct feed_filter *ret) {
     return 0;
 }
 
+static int check_tables(struct store *store, const struct feed_filter *f) {
+    CLEANUP(arena_release) struct arena a;
+    const struct cdc_known *all;
+    size_t n;
+    struct err e;
+    arena_init(&a);
+    enum verdict v = store_cdc_known(store, &a, &all, &n, &e);
+    if (v == V_OK)
+        v = feed_filter_check(f, all, n, "--tables", &e);
+    return v == V_OK ? 0 : v == V_INVALID ? cdc_usage(e.msg) : cdc_fail(v, &e);
+}
+
 int cdc_tail(const struct settings *s, struct store *store) {
     struct tail t = {.s = s, .store = store, .end = -1, .began = clock_mono(&clock_machine)};
     struct err e;
     int code = check(s, &t.filter);
+    if (code == 0)
+        code = check_tables(store, &t.filter);
     if (code)
         return code;
     if (stop_init(&t.stop, &e) != V_OK)

@@ -20,6 +20,12 @@ struct cdc_table {
     int64_t failures;   /* changes that wait to be healed */
 };
 
+/* A table that is logged, or was: what events may be of. */
+struct cdc_known {
+    struct str schema, name;
+    bool built_in, is_public, removed;
+};
+
 struct cdc_install {
     struct str table;          /* SCHEMA.TABLE, or TABLE; quoted parts are taken as they are */
     const struct str *columns; /* n_columns 0: all */
@@ -35,5 +41,8 @@ MUST_CHECK enum verdict store_cdc_install(struct store *s, const struct cdc_inst
 MUST_CHECK enum verdict store_cdc_remove(struct store *s, struct str table, struct err *e);
 MUST_CHECK enum verdict store_cdc_list(struct store *s, struct arena *a,
                                        const struct cdc_table **ret, size_t *ret_n, struct err *e);
+/* Names only, whatever their state. */
+MUST_CHECK enum verdict store_cdc_known(struct store *s, struct arena *a,
+                                        const struct cdc_known **ret, size_t *ret_n, struct err *e);
 
 #endif

@@ -173,3 +173,36 @@ enum verdict store_cdc_list(struct store *s, struct arena *a, const struct cdc_t
     *ret_n = l.n;
     return V_OK;
 }
+
+struct naming {
+    struct arena *a;
+    struct cdc_known *out;
+    size_t n;
+};
+
+static enum verdict take_known(void *ctx, const struct db_row *row) {
+    struct naming *l = ctx;
+    l->out[l->n++] = (struct cdc_known){
+        .schema = arena_str(l->a, db_row_text(row, 0)),
+        .name = arena_str(l->a, db_row_text(row, 1)),
+        .built_in = db_row_int(row, 2) == 1,
+        .is_public = db_row_int(row, 3) == 1,
+        .removed = db_row_int(row, 4) == 1,
+    };
+    return V_OK;
+}
+
+enum verdict store_cdc_known(struct store *s, struct arena *a, const struct cdc_known **ret,
+                             size_t *ret_n, struct err *e) {
+    struct naming l = {.a = a, .out = xcalloc(LIST_MAX, sizeof *l.out)};
+    CLEANUP(free_ptr) struct cdc_known *all = l.out;
+    enum verdict v = db_run(s->db, SQL_CDC_KNOWN, DB_VALS(DBI(LIST_MAX)), take_known, &l, e);
+    if (v != V_OK)
+        return v;
+    struct cdc_known *out = arena_alloc(a, (l.n + 1) * sizeof *out);
+    for (size_t i = 0; i < l.n; i++)
+        out[i] = all[i];
+    *ret = out;
+    *ret_n = l.n;
+    return V_OK;
+}

@@ -61,6 +61,7 @@ struct feed_hub *web_feed(const struct web *w);
 /* A writer of this process has committed: event streams and the feed look now. Any thread. */
 void web_wrote(struct web *w);
 struct events *web_events(const struct web *w); /* see web/events.h */
+struct topics *web_topics(const struct web *w); /* see web/topics.h */
 /* May one more event stream be opened, so that others than streams find room too? */
 bool web_has_room(const struct web *w);
 /* Since when the most silent thread has not moved, of the loops, the WebSockets and the feed; each

@@ -286,6 +286,8 @@ class Handshakes(OnSqlite, CdcTest):
         for query, pattern in (('?since=', 'since'), ('?since=12', 'EPOCH-POSITION'),
                                ('?since=x-y', "since is 'x-y'"), ('?tables=a,,b', 'tables'),
                                ('?tables=' + ','.join('t' * 33), 'tables'),
+                               ('?topics=items', 'tables'),
+                               ('?tables=items,itmes', 'no "itmes"; there are items, users'),
                                ('?actions=eat', 'insert, update, delete'), ('?a=%zz', 'escape')):
             client = self.connect(server, query)
             self.assertEqual(client.status, 400, query)

@@ -111,7 +111,7 @@ class Feed:
         server = self.serve(archive)
         streams = {query: self.listen(server, query) for query in (
             '', '?topics=users', '?topics=items,users', '?topics=shop.notes', '?topics=notes',
-            '?actions=delete', '?topics=items&actions=delete,insert', '?topics=nothing')}
+            '?actions=delete', '?topics=items&actions=delete,insert')}
         for stream in streams.values():
             stream.wait_hello()
         self.score(archive, 1, 1000)
@@ -126,7 +126,7 @@ class Feed:
             '?topics=items,users': ['items', 'items', 'users'],
             '?topics=shop.notes': ['notes', 'notes'], '?topics=notes': ['notes', 'notes'],
             '?actions=delete': ['items'],
-            '?topics=items&actions=delete,insert': ['items'], '?topics=nothing': []}
+            '?topics=items&actions=delete,insert': ['items']}
         for query, tables in expected.items():
             stream = streams[query]
             self.assertEqual([f.event for f in stream.wait_events(len(tables))], tables, query)
@@ -175,7 +175,11 @@ class Feed:
         add_table(archive, NOTES, 'notes', True)
         server = self.serve(archive, '--access-log', 'all')
         public = self.listen(server)
-        topic = self.listen(server, '?topics=orders')
+        refused = server.get('/events?topics=orders')  # as if it were not there
+        self.assertEqual(refused.status, 400)
+        self.assertEqual(refused.json['message'], 'topics: there is no public "orders"; there are '
+                         'items, users, shop.notes')
+        topic = self.listen(server, f'?topics=orders&key={KEY}')
         header, query = self.with_key(server), self.listen(server, f'?key={KEY}')
         for stream in (public, topic, header, query):
             stream.wait_hello()
@@ -188,7 +192,7 @@ class Feed:
         self.assertEqual([f.event for f in public.wait_events(2)], ['notes', 'items'])
         old = self.listen(server, last=public.frames[0].id)
         self.assertEqual([f.event for f in old.wait_events(2)], ['notes', 'items'])
-        self.assertFalse(topic.events())
+        self.assertEqual([f.event for f in topic.wait_events(3)], ['orders'] * 3)
         self.assert_wrong_keys(server)
         self.assertNotIn(KEY, server.run.so_far())
         self.assertNotIn('wrong', server.run.so_far())
@@ -218,7 +222,8 @@ class Feed:
         for query, word in (('since=abc', 'since'), ('since=', 'since'), ('since=1', 'since'),
                             ('since=1-2-3', 'since'), ('since=-1-5', 'since'),
                             ('actions=insert,explode', 'explode'), ('topics=', 'topics'),
-                            ('topics=items,,users', 'topics'),
+                            ('topics=items,,users', 'topics'), ('tables=items', 'topics'),
+                            ('topics=items,itmes', 'no public "itmes"; there are items, users'),
                             ('topics=' + ','.join(f't{n}' for n in range(100)), 'topics')):
             answer = server.get(f'/events?{query}')
             self.assertEqual(answer.status, 400, query)

@@ -237,7 +237,7 @@ class Fanout:
     def test_wrong_usage(self):
         archive = self.fresh()
         for wrong in (('--since', '7'), ('--since', '1-2-3'), ('--actions', 'upsert'),
-                      ('--tables', 'a,,b')):
+                      ('--tables', 'a,,b'), ('--tables', 'items,nothing')):
             result = self.run_tain('cdc', 'tail', '--db', archive.uri, '--no-follow', *wrong)
             self.assertEqual(result.code, EXIT_USAGE, result)
             self.assertIn(wrong[0].strip('-'), result.err)
