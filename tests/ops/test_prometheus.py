@@ -206,6 +206,11 @@ class Alerts(unittest.TestCase):
             return set(names) <= self.firing()
         wait_until(fires, what=f'{names} firing', every=0.1)
 
+    def await_words(self, name, instance):
+        """What an alert says of that instance, when it fires for that one."""
+        return wait_until(lambda: self.prometheus.firing().get((name, instance)),
+                          what=f'{name} of {instance}', every=0.1)
+
     def await_quiet(self):
         """All are scraped, every rule was looked at, and nothing fires or is about to."""
         def quiet():
@@ -238,8 +243,7 @@ class Alerts(unittest.TestCase):
     def test_stream_down(self):
         self.demo.faults('stream:status=503')
         self.demo.ask('POST', '/demo/stream?do=drop')
-        self.await_firing('TainListenerDown')
-        said = self.prometheus.firing()['TainListenerDown', self.active]
+        said = self.await_words('TainListenerDown', self.active)
         self.assertIn(f'The updater at {self.active} has had no event stream', said['description'])
         self.demo.faults()
         self.await_quiet()
@@ -305,15 +309,13 @@ class Alerts(unittest.TestCase):
 
     def test_updaters_end(self):
         self.runs[self.active].kill()
-        self.await_firing('TainTargetDown')
-        self.assertIn(('TainTargetDown', self.active), self.prometheus.firing())
+        self.await_words('TainTargetDown', self.active)
         self.active, self.standby = self.standby, self.active
         wait_until(lambda: 'role="active"} 1' in self.metrics(self.active), what='a takeover')
         wait_until(lambda: 'TainNoActiveUpdater' not in self.firing(), what='one that counts')
 
         self.end_all()
-        self.await_firing('TainNoActiveUpdater')
-        said = self.prometheus.firing()['TainNoActiveUpdater', None]
+        said = self.await_words('TainNoActiveUpdater', None)
         self.assertIn('Of the updaters of tain-updater none', said['description'])
 
         # An updater whose workers die ends, and a service manager starts it again. In an archive of
