@@ -9,7 +9,7 @@ import socket
 import subprocess
 import unittest
 
-from lib import (BUILD, E2E, EXIT_DONE, EXIT_USAGE, PATIENCE, ROOT, OnPostgres, OnSqlite,
+from lib import (ANSWER, BUILD, E2E, EXIT_DONE, EXIT_USAGE, PATIENCE, ROOT, OnPostgres, OnSqlite,
                  environment, wait_until)
 from npm import npm_folder
 from serve import Server
@@ -452,7 +452,7 @@ class Manners(OnSqlite, CdcTest):
             done = subprocess.run(
                 ['node', str(ROOT / 'tests' / 'npm' / 'ws_client.cjs'),
                  f'ws://127.0.0.1:{server.port}/cdc{query}', key, str(n)], env=env,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=5 * ANSWER)
             self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
             return [json.loads(line) for line in done.stdout.splitlines()]
         lines = run(f'?since={head}', KEY, 21)

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 
-from lib import Sqlite, wait_until
+from lib import ANSWER, LEAST, Sqlite, wait_until
 
 KEY = 'a key for the tests, of some length'.replace(' ', '-')
 
@@ -37,7 +37,7 @@ class EventStream:
         self.socket = socket.socket()
         if rcvbuf:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
-        self.socket.settimeout(30)
+        self.socket.settimeout(ANSWER)
         try:
             self.socket.connect(('127.0.0.1', port))
         except OSError:
@@ -119,7 +119,7 @@ class EventStream:
     def of(self, event):
         return [f for f in self.frames if f.event == event]
 
-    def wait(self, condition, seconds=60, what='an event'):
+    def wait(self, condition, seconds=LEAST, what='an event'):
         """Until condition() answers something true."""
         def look():
             self.pull()
@@ -132,7 +132,7 @@ class EventStream:
     def wait_hello(self):
         return self.wait(lambda: self.of('hello'), what='hello')[0]
 
-    def wait_events(self, n, seconds=60):
+    def wait_events(self, n, seconds=LEAST):
         self.wait(lambda: len(self.events()) >= n, seconds, f'{n} events')
         return self.events()
 
@@ -218,7 +218,7 @@ class Follower(threading.Thread):
 
     def stop(self):
         self.over.set()
-        self.join(60)
+        self.join(ANSWER)
 
     def events(self):
         return [f for f in list(self.frames) if 'type' not in f.data]
