@@ -17,7 +17,6 @@
 #define WATCH_MS 1000   /* how often to look whether someone numbers, and at the figures */
 #define NEGLECT_MS 1000 /* a change that has waited for so long is numbered by anyone */
 #define HEAL_MS 5000
-#define CHORES_PRUNE 20 /* steps of pruning in a row */
 
 struct feed_reader *feed_reader_new(const struct feed_options *o) {
     struct feed_reader *r = xcalloc(1, sizeof *r);
@@ -25,6 +24,7 @@ struct feed_reader *feed_reader_new(const struct feed_options *o) {
     r->o = *o;
     r->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     r->look_at = r->number_at = r->role_at = r->watch_at = r->heal_at = r->bell.open_at = now;
+    r->came_at = now - FEED_BUSY_MS;
     r->prune_at = o->keep_rows > 0 && !o->read_only ? now : NO_DEADLINE;
     r->bell.probed_at = -1;
     r->down_since = -1;
@@ -108,8 +108,6 @@ static enum verdict tend_numbers(struct feed_reader *r, int64_t now, struct err 
     /* Rung from within, or the first time: whoever has the role, nobody needs to wait for it. */
     if (v == V_OK && may && now >= r->number_at && (r->role || r->rung || !r->numbered))
         v = number(r, now, e);
-    if (v == V_OK && now >= r->watch_at)
-        v = watch_publisher(r, now, e);
     r->numbered |= v == V_OK;
     return v;
 }
@@ -164,31 +162,43 @@ static void add_events(struct feed_reader *r, const struct feed_change *changes,
 static int look_interval(const struct feed_reader *r, int64_t now) {
     if (r->standby)
         return FEED_STANDBY_MS;
-    return bell_hears(&r->bell, now) ? FEED_BACKSTOP_MS : FEED_POLL_MS;
+    if (bell_hears(&r->bell, now))
+        return FEED_BACKSTOP_MS;
+    return now - r->came_at < FEED_BUSY_MS ? FEED_BUSY_POLL_MS : FEED_POLL_MS;
 }
 
-/* Reads up to the head. What belongs to an epoch that the hub does not know yet waits for the next
- * round, which begins with the state. */
+/* What belongs to an epoch that the hub does not know yet waits for the next round, which begins
+ * with the state. */
+static enum verdict read_some(struct feed_reader *r, int64_t now, struct err *e) {
+    const struct feed_change *changes;
+    size_t n;
+    enum verdict v =
+        store_feed_read(r->store, &r->arena, r->at.pos, READ_EVENTS, READ_BYTES, &changes, &n, e);
+    if (v != V_OK)
+        return v;
+    if (n && changes[n - 1].epoch <= r->at.epoch) {
+        add_events(r, changes, n);
+        r->came_at = now;
+    }
+    arena_reset(&r->arena);
+    return V_OK;
+}
+
+/* Reads up to the head as it is now; what comes later rings, or is there at the next look. */
 static enum verdict look(struct feed_reader *r, int64_t now, struct err *e) {
     for (int round = 0; round < READ_ROUNDS && !r->stopping; round++) {
-        const struct feed_change *changes;
         struct feed_state st;
-        size_t n = 0;
         enum verdict v = store_feed_state(r->store, &st, e);
         if (v == V_OK)
             v = take_state(r, &st, e);
-        if (v == V_OK && st.head <= r->at.pos) {
+        if (v == V_OK && st.head > r->at.pos)
+            v = read_some(r, now, e);
+        if (v != V_OK)
+            return v;
+        if (st.head <= r->at.pos) {
             r->look_at = now + look_interval(r, now);
             return V_OK;
         }
-        if (v == V_OK)
-            v = store_feed_read(r->store, &r->arena, r->at.pos, READ_EVENTS, READ_BYTES, &changes,
-                                &n, e);
-        if (v != V_OK)
-            return v;
-        if (n && changes[n - 1].epoch <= r->at.epoch)
-            add_events(r, changes, n);
-        arena_reset(&r->arena);
     }
     r->look_at = now; /* there is more; first the rest of the work */
     return V_OK;
@@ -208,15 +218,15 @@ static void count(struct feed_reader *r) {
     metric_set(&m_feed_pages, 0, (int64_t)c.pages);
 }
 
+/* A short step; where more is to be dropped, the next one comes behind what has become due since:
+ * nobody's change waits for a day's worth of old ones. */
 static enum verdict prune(struct feed_reader *r, int64_t now, struct err *e) {
-    int64_t n = 1;
-    for (int i = 0; i < CHORES_PRUNE && n > 0 && !r->stopping; i++) {
-        beat(r, true);
-        enum verdict v = store_feed_prune(r->store, r->o.keep_ms, r->o.keep_rows, &n, e);
-        if (v != V_OK)
-            return v;
-        metric_add(&m_feed_pruned, 0, n);
-    }
+    int64_t n;
+    beat(r, true);
+    enum verdict v = store_feed_prune(r->store, r->o.keep_ms, r->o.keep_rows, &n, e);
+    if (v != V_OK)
+        return v;
+    metric_add(&m_feed_pruned, 0, n);
     r->prune_at = now + (n > 0 ? 0 : FEED_PRUNE_MS);
     return V_OK;
 }
@@ -241,15 +251,17 @@ static enum verdict heal(struct feed_reader *r, int64_t now, struct err *e) {
     return V_OK;
 }
 
-/* Only who numbers heals: one at a time is enough. */
+/* What can wait until the news are out. Only who numbers heals: one at a time is enough. */
 static enum verdict chores(struct feed_reader *r, int64_t now, struct err *e) {
     enum verdict v = V_OK;
     if (now >= r->watch_at) {
         count(r);
         r->watch_at = now + WATCH_MS;
+        if (r->shared && !r->standby)
+            v = watch_publisher(r, now, e);
     }
-    if (r->standby || r->o.read_only)
-        return V_OK;
+    if (v != V_OK || r->standby || r->o.read_only)
+        return v;
     if (now >= r->prune_at)
         v = prune(r, now, e);
     if (v == V_OK && r->role && now >= r->heal_at)

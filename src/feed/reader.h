@@ -9,8 +9,10 @@
 #include "base/clock.h"
 #include "feed/hub.h"
 
-#define FEED_PUBLISH_MS 25       /* how often the publisher looks */
-#define FEED_POLL_MS 50          /* SQLite, and whoever has no doorbell */
+#define FEED_PUBLISH_MS 25   /* how often the publisher looks */
+#define FEED_POLL_MS 50      /* SQLite, and whoever has no doorbell; when it is quiet */
+#define FEED_BUSY_POLL_MS 25 /* the same where something came within FEED_BUSY_MS */
+#define FEED_BUSY_MS 1000
 #define FEED_STANDBY_MS 250      /* on a replica, which can neither listen nor number */
 #define FEED_BACKSTOP_MS 1000    /* with a doorbell: look all the same */
 #define FEED_PROBE_MS 10000      /* how often it rings at itself */

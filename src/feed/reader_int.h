@@ -32,6 +32,7 @@ struct feed_reader {
     bool stands;   /* the hub has been told where it begins */
     bool numbered; /* once at least, or tried: before anyone is told of a head */
     struct feed_id at;
+    int64_t came_at; /* when the last event was read */
     int64_t look_at, number_at, role_at, watch_at, prune_at, heal_at;
     int wake_fd;
     atomic_bool rung, stopping;
