@@ -8,7 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define NUMBER_MAX 5000  /* changes in one transaction */
+#define NUMBER_MAX 5000  /* statements in one transaction */
 #define NUMBER_ROUNDS 10 /* in a row, then the rest of the work */
 #define READ_EVENTS 1000 /* of one statement */
 #define READ_BYTES ((size_t)4 * 1024 * 1024)
@@ -75,7 +75,7 @@ static enum verdict have_store(struct feed_reader *r, struct err *e) {
 /* Numbers what is there, and lets everything behind the cursor be read if there was any. */
 static enum verdict number(struct feed_reader *r, int64_t now, struct err *e) {
     size_t n = NUMBER_MAX;
-    for (int round = 0; round < NUMBER_ROUNDS && n == NUMBER_MAX && !r->stopping; round++) {
+    for (int round = 0; round < NUMBER_ROUNDS && n >= NUMBER_MAX && !r->stopping; round++) {
         beat(r, true);
         enum verdict v = store_feed_publish(r->store, NUMBER_MAX, &n, e);
         if (v != V_OK)
@@ -84,7 +84,7 @@ static enum verdict number(struct feed_reader *r, int64_t now, struct err *e) {
         if (n)
             r->look_at = now;
     }
-    r->number_at = now + (n == NUMBER_MAX ? 0 : FEED_PUBLISH_MS);
+    r->number_at = now + (n >= NUMBER_MAX ? 0 : FEED_PUBLISH_MS);
     return V_OK;
 }
 

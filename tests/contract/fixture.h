@@ -53,7 +53,12 @@ const char *q(struct fix *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int64_t qi(struct fix *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void x(struct fix *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 #define assert_q(expected, ...) assert_string_equal(q(__VA_ARGS__), expected)
-const char *dump(struct fix *f); /* every row of every table */
+const char *dump(struct fix *f);
+
+/* n changes of a table in the log, as one statement makes them: inserts of the keys 1 to n. */
+void log_changes(struct fix *f, int table, int n, int64_t at);
+/* Where the log has the stamp of a change. */
+const char *log_stamps(void); /* every row of every table */
 
 #define assert_ok(call)                                   \
     do {                                                  \

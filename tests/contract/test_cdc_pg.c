@@ -46,7 +46,7 @@ static void keys_that_move(void **state) {
     x(f, "UPDATE %s SET id = id + 10000 WHERE id >= 100", t);
     assert_q("15000|5000|5000", f,
              "SELECT COUNT(*), COUNT(*) FILTER (WHERE action = 'delete'), COUNT(DISTINCT key) "
-             "FILTER (WHERE action = 'insert' AND key LIKE '%%:1____}') FROM change_log");
+             "FILTER (WHERE action = 'insert' AND key LIKE '%%:1____}') FROM changes");
 }
 
 static void triggers_within_triggers(void **state) {
@@ -106,8 +106,8 @@ static void cascades(void **state) {
     install(f, t, NULL);
     x(f, "DELETE FROM %s WHERE id = 1", t);
     assert_q("{\"id\":1} {\"id\":2} {\"id\":3}", f,
-             "SELECT key FROM change_log WHERE action = 'delete' ORDER BY key");
-    assert_q("3", f, "SELECT COUNT(*) FROM change_log");
+             "SELECT key FROM changes WHERE action = 'delete' ORDER BY key");
+    assert_q("3", f, "SELECT COUNT(*) FROM changes");
 }
 
 static void parts_are_logged(void **state) {
@@ -189,9 +189,9 @@ static void keys_of_every_kind(void **state) {
                    "\"d\":0.30000000000000004,\"e\":[1,2],\"f\":\"1 day 02:00:00\","
                    "\"g\":\"11111111-1111-1111-1111-111111111111\"} {\"gen\":2,\"num\":1}");
     /* and it leads back to the row */
-    x(f, "ALTER TABLE change_log ADD CONSTRAINT no CHECK (table_id < 100)");
+    x(f, "ALTER TABLE change_batches ADD CONSTRAINT no CHECK (table_id < 100)");
     x(f, "UPDATE %s SET c = 1.50", t);
-    x(f, "ALTER TABLE change_log DROP CONSTRAINT no");
+    x(f, "ALTER TABLE change_batches DROP CONSTRAINT no");
     assert_int_equal(heal(f), 1);
     assert_non_null(strstr(logged(f), "} {\"gen\":2,\"num\":1}"));
 }
@@ -240,7 +240,7 @@ static void a_failure_is_noted_and_healed(void **state) {
     int number = install(f, t, NULL);
     x(f, "INSERT INTO %s VALUES (1, 'a'), (2, 'b'), (3, 'c')", t);
     logged(f);
-    x(f, "ALTER TABLE change_log ADD CONSTRAINT no CHECK (table_id < 100)");
+    x(f, "ALTER TABLE change_batches ADD CONSTRAINT no CHECK (table_id < 100)");
     x(f, "UPDATE %s SET v = 'lost'", t);
     x(f, "DELETE FROM %s WHERE id = 2", t);
     x(f, "UPDATE %s SET id = 4 WHERE id = 3", t);
@@ -249,7 +249,7 @@ static void a_failure_is_noted_and_healed(void **state) {
     assert_int_equal(listed(f, "t").failures, 7);
     assert_int_equal(heal(f), 0); /* still broken */
     assert_int_equal(listed(f, "t").failures, 7);
-    x(f, "ALTER TABLE change_log DROP CONSTRAINT no");
+    x(f, "ALTER TABLE change_batches DROP CONSTRAINT no");
     x(f, "UPDATE %s SET v = 'after' WHERE id = 9", t);
     assert_ok(store_feed_publish(f->s, 100, &numbered_now, &e)); /* before it is healed */
     assert_int_equal(heal(f), 5);
@@ -260,7 +260,7 @@ static void a_failure_is_noted_and_healed(void **state) {
              "update|{\"id\":1}|{\"id\":1,\"v\":\"lost\"} delete|{\"id\":2}|- "
              "delete|{\"id\":3}|- update|{\"id\":4}|{\"id\":4,\"v\":\"lost\"} "
              "insert|{\"id\":9}|{\"id\":9,\"v\":\"after\"}",
-             f, "SELECT action, key, data FROM change_log ORDER BY pos");
+             f, "SELECT action, key, data FROM changes ORDER BY pos");
     assert_q("0", f, "SELECT COUNT(*) FROM cdc_failures WHERE table_id = %d", number);
 }
 
@@ -271,15 +271,15 @@ static void healed_beside_a_writer(void **state) {
     size_t n;
     const char *t = numbered(f, "t");
     install(f, t, NULL);
-    x(f, "ALTER TABLE change_log ADD CONSTRAINT no CHECK (table_id < 100)");
+    x(f, "ALTER TABLE change_batches ADD CONSTRAINT no CHECK (table_id < 100)");
     x(f, "INSERT INTO %s VALUES (1, 'old')", t);
-    x(f, "ALTER TABLE change_log DROP CONSTRAINT no");
+    x(f, "ALTER TABLE change_batches DROP CONSTRAINT no");
     x(f, "BEGIN");
     x(f, "UPDATE %s SET v = 'new'", t);
     assert_int_equal(heal(f), 1);
     x(f, "COMMIT");
     assert_ok(store_feed_publish(f->s, 100, &n, &e));
-    assert_q("old new", f, "SELECT data::json ->> 'v' FROM change_log ORDER BY pos");
+    assert_q("old new", f, "SELECT data::json ->> 'v' FROM changes ORDER BY pos");
 }
 
 /* A type whose JSON cannot be made: the key goes out alone. */
@@ -299,7 +299,7 @@ static void what_cannot_be_read(void **state) {
     x(f, "INSERT INTO %s VALUES (1, '1')", t);
     x(f, "INSERT INTO %s VALUES (2, '2'), (3, '1')", t);
     assert_q("{\"id\":2}|bad {\"id\":3}|bad", f,
-             "SELECT key, error FROM cdc_failures ORDER BY seq");
+             "SELECT key, error FROM cdc_failures ORDER BY batch");
     assert_int_equal(heal(f), 2);
     assert_string_equal(logged(f), "insert {\"id\":1} {\"id\":1,\"o\":1}; insert {\"id\":2}; "
                                    "insert {\"id\":3} {\"id\":3,\"o\":1}");
@@ -414,9 +414,9 @@ static void a_table_of_someone_else(void **state) {
     x(f, "ALTER TABLE %s ADD COLUMN m %s.mood", t, own);
     /* what fails now could be healed when the cast is there */
     x(f, "RESET ROLE");
-    x(f, "ALTER TABLE change_log ADD CONSTRAINT no CHECK (table_id < 100)");
+    x(f, "ALTER TABLE change_batches ADD CONSTRAINT no CHECK (table_id < 100)");
     x(f, "INSERT INTO %s VALUES (2, 'b', 'x')", t);
-    x(f, "ALTER TABLE change_log DROP CONSTRAINT no");
+    x(f, "ALTER TABLE change_batches DROP CONSTRAINT no");
     x(f, "SET ROLE %s", who);
     x(f, "CREATE CAST (%s.mood AS json) WITH FUNCTION %s.peek(%s.mood)", own, own, own);
     x(f, "INSERT INTO %s VALUES (3, 'c', 'x')", t);

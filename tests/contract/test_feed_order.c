@@ -131,7 +131,7 @@ static void what_has_no_position_is_never_dropped(void **state) {
     assert_ok(store_feed_waiting(f->s, &age, &e));
     assert_int_equal(age, -1);
     run(r, INSERT(1));
-    x(f, "UPDATE change_log SET at = %lld", (long long)T0 - 500);
+    x(f, "UPDATE change_batches SET at = %lld", (long long)T0 - 500);
     assert_ok(store_feed_waiting(f->s, &age, &e));
     assert_int_equal(age, 500);
     assert_ok(store_feed_prune(f->s, 0, 0, &n, &e));
@@ -148,7 +148,7 @@ static void publishers_take_turns(void **state) {
     struct err e;
     struct raw *r = writer(f);
     size_t n;
-    run(r, "INSERT INTO change_log (table_id, action, at) SELECT 100, 'resync', i"
+    run(r, "INSERT INTO change_batches (n, table_id, action, at) SELECT 1, 100, 'resync', i"
            " FROM generate_series(1, 25) AS t (i)");
     assert_ok(store_feed_publish(f->s, 10, &n, &e));
     assert_int_equal(n, 10);
@@ -157,7 +157,7 @@ static void publishers_take_turns(void **state) {
     assert_ok(store_feed_publish(f->s, 10, &n, &e));
     assert_int_equal(n, 5);
     assert_q("25|25|25", f,
-             "SELECT MAX(pos), COUNT(*), COUNT(*) FILTER (WHERE pos = at) FROM change_log");
+             "SELECT MAX(pos), COUNT(*), COUNT(*) FILTER (WHERE pos = at) FROM change_batches");
     raw_close(r);
 }
 
@@ -327,7 +327,7 @@ static void a_stranger_writes(void **state) {
     struct raw *r = writer(f);
     char sql[400];
     snprintf(sql, sizeof sql,
-             "SET ROLE %s; CREATE TEMP TABLE change_log (seq INT); SET search_path TO pg_temp",
+             "SET ROLE %s; CREATE TEMP TABLE change_log (batch INT); SET search_path TO pg_temp",
              role);
     run(r, sql);
     snprintf(sql, sizeof sql,

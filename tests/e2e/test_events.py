@@ -10,9 +10,9 @@ import subprocess
 import time
 import unittest
 
-from lib import (BUILD, EXIT_DONE, PATIENCE, ROOT, OnPostgres, OnSqlite, Sqlite, environment,
+from lib import (BUILD, EXIT_DONE, PATIENCE, ROOT, OnPostgres, OnSqlite, environment,
                  wait_until)
-from events import (KEY, EventStream, add_changes, add_table, heard, id_of, log_of)
+from events import (KEY, EventStream, add_changes, add_table, drop_changes, heard, id_of, log_of)
 from npm import npm_folder
 from relay import Relay
 from serve import Server, allow_sockets, wait_all
@@ -145,8 +145,7 @@ class Feed:
             lambda: stream.of('hello'), what='hello')[0].id)
         wait_until(lambda: len(log_of(archive)) >= 20, 60, 'positions')
         head = log_of(archive)[-1][0]
-        pos = 'seq' if isinstance(archive, Sqlite) else 'pos'
-        archive.execute(f'DELETE FROM change_log WHERE {pos} <= {head - 5}')
+        drop_changes(archive, head - 5)
         server.run.signal(signal.SIGTERM)  # what the ring has is not pruned
         server.run.wait(60)
         server = self.serve(archive)

@@ -14,6 +14,7 @@ import threading
 import unittest
 
 from lib import E2E, EXIT_DONE, EXIT_USAGE, OnPostgres, OnSqlite, Run, TAIN, environment, wait_until
+from events import drop_changes
 from swallow import Swallow
 
 LONG = 120  # seconds: a deadline, reached by nothing but a fault
@@ -85,12 +86,12 @@ class Fanout:
         return [self.tail(archive, '--since', 'oldest') for _ in range(count)]
 
     def in_log(self, archive):
-        return archive.rows(f'SELECT COUNT(*) FROM change_log WHERE {self.NUMBERED}')[0][0]
+        return archive.rows('SELECT COUNT(*) FROM changes WHERE pos IS NOT NULL')[0][0]
 
     def changes(self, archive):
         """The log itself, in its order."""
-        rows = archive.rows(f'SELECT {self.POSITION}, action, key, data FROM change_log '
-                            f'WHERE {self.NUMBERED} ORDER BY 1')
+        rows = archive.rows('SELECT pos, action, key, data FROM changes '
+                            'WHERE pos IS NOT NULL ORDER BY 1')
         return [(pos, action, json.loads(key), json.loads(data)) for pos, action, key, data in rows]
 
     def heard(self, tail, events):
@@ -187,7 +188,7 @@ class Fanout:
         self.write(archive, 10).join()
         all_of_it = self.run_tain('cdc', 'tail', '--db', archive.uri, '--no-follow', seconds=LONG)
         ids = [json.loads(line)['id'] for line in all_of_it.out.splitlines()]
-        archive.execute(f'DELETE FROM change_log WHERE {self.POSITION} <= 20')
+        drop_changes(archive, 20)
         result = self.run_tain('cdc', 'tail', '--db', archive.uri, '--no-follow', '--since',
                                ids[4], seconds=LONG)
         found = [json.loads(line) for line in result.out.splitlines()]
@@ -244,8 +245,6 @@ class Fanout:
 
 
 class FeedOnSqlite(OnSqlite, Fanout, E2E):
-    POSITION, NUMBERED = 'seq', '1'
-
     def write(self, archive, count, writers=WRITERS):
         """Each is a connection of its own, as of another program."""
         return Together([threading.Thread(target=self.write_one, args=(archive, n, count))
@@ -278,8 +277,6 @@ class Together:
 
 
 class FeedOnPostgres(OnPostgres, Fanout, E2E):
-    POSITION, NUMBERED = 'pos', 'pos IS NOT NULL'
-
     def write(self, archive, count, writers=WRITERS):
         """Each is a psql. Some transactions wait before their commit, so that later ones overtake
         them."""
@@ -299,7 +296,7 @@ class FeedOnPostgres(OnPostgres, Fanout, E2E):
 
     def await_numbers(self, archive):
         def are_given():
-            return archive.rows('SELECT COUNT(*) FROM change_log WHERE pos IS NULL')[0][0] == 0
+            return archive.rows('SELECT COUNT(*) FROM change_batches WHERE pos IS NULL')[0][0] == 0
         wait_until(are_given, LONG, 'a number for every change', 0.1)
 
     def publisher(self, archive):
