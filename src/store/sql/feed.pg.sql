@@ -45,8 +45,8 @@ SELECT n.n, CASE WHEN n.n > 0 OR EXISTS (SELECT 1 FROM life) THEN pg_notify($2, 
 FROM (SELECT COALESCE(SUM(n), 0) AS n FROM numbered) AS n;
 
 -- name: feed_read
--- The changes at the $2 positions behind $1, no further than $3 bytes (the length of a text is known
--- without reading it). They begin in the middle of a batch, perhaps.
+-- The changes at the $2 positions behind $1, no further than $3 bytes (the length of a text is
+-- known without reading it). They begin in the middle of a batch, perhaps.
 SELECT t.pos + t.idx, t.at, t.table_id, c.schema_name, c.table_name, c.is_public, t.action, t.key,
        CASE WHEN octet_length(t.data) <= $4 THEN t.data END,
        CASE WHEN t.pos > (SELECT from_pos FROM feed_epochs ORDER BY epoch DESC LIMIT 1)
