@@ -257,7 +257,7 @@ class Outages(OnSqlite, E2E):
     def begin(self, archive, demo, hi, *arguments):
         """A run in the middle of its work; eight attempts take it a third of a second."""
         run = self.start_catchup(archive, demo, '--end-id', hi, '--retry-max-ms', 50,
-                                 '--metrics-bind', '127.0.0.1:0', '--rps', 300, *arguments)
+                                 '--metrics-bind', '127.0.0.1:0', '--rps', 150, *arguments)
         wait_until(lambda: demo.stats()['requests']['item'] > hi / 4, what='a quarter of the work')
         self.assertTrue(run.running())
         return run
@@ -291,7 +291,8 @@ class Outages(OnSqlite, E2E):
         self.survives(archive, demo, run, 3000)
 
     def test_upstream_is_killed(self):
-        demo, archive = self.demo('items:delay=10'), self.archive()
+        # a port that the system gives to nobody while the upstream is away
+        demo, archive = self.demo('items:delay=10', port=free_port()), self.archive()
         run = self.begin(archive, demo, 3000)
         demo.stop()
         self.await_illness(run)
