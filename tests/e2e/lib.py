@@ -35,6 +35,7 @@ EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_UNRESOLVED = 0, 1, 2, 3
 PATIENCE = float(os.environ.get('TEST_PATIENCE', 1))  # deadlines are so many times longer
 LEAST = 120  # seconds that the shortest of them is
 ANSWER = LEAST * PATIENCE  # seconds for an answer to a single request
+TICK_NS = 20_000_000  # two ticks of the slowest clock there is
 YOUNG_SPAN = 20000  # a null within this distance of maxitem is not believed at once
 
 # A run in tests: no pace of its own, short waits, a report to read.
@@ -258,8 +259,12 @@ class Sqlite:
             connection.close()
 
     def _copied(self, copy):
-        """False when a checkpoint moved pages from one file to the other meanwhile."""
+        """False when a checkpoint moved pages from one file to the other meanwhile. The stamp of
+        a file is as coarse as the system's tick: only one of some age tells two writes apart."""
         before = os.stat(self.path).st_mtime_ns
+        if 0 <= time.time_ns() - before < TICK_NS:
+            time.sleep(TICK_NS / 1e9)
+            return False
         shutil.copy(self.path, copy)
         try:
             shutil.copy(self.path + '-wal', copy + '-wal')
