@@ -208,7 +208,9 @@ def one_database(bench, db):
     tell(db, found, rss)
     p99 = found['from_ack']['p99_ms']
     what = f'{db.name}: {CLIENTS:,} WebSocket clients, {RATE} events/s'
-    bench.row(f'{what}, p99', f'{p99:.0f} ms', f'< {MAX_P99_MS} ms', p99 < MAX_P99_MS)
+    others = found['cores']['others']
+    bench.row(f'{what}, p99', f'{p99:.0f} ms (others: {others:.1f} cores)', f'< {MAX_P99_MS} ms',
+              p99 < MAX_P99_MS)
     bench.row(f'{what}, peak memory', f'{rss:.0f} MiB', f'<= {MAX_RSS_MIB} MiB',
               rss <= MAX_RSS_MIB)
 
