@@ -33,7 +33,7 @@ from postgres import Postgres, find_bin, free_port  # noqa: E402
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_UNRESOLVED = 0, 1, 2, 3
 PATIENCE = float(os.environ.get('TEST_PATIENCE', 1))  # deadlines are so many times longer
-LEAST = 120  # seconds that the shortest of them is
+LEAST = 300  # seconds that the shortest of them is
 ANSWER = LEAST * PATIENCE  # seconds for an answer to a single request
 TICK_NS = 20_000_000  # two ticks of the slowest clock there is
 YOUNG_SPAN = 20000  # a null within this distance of maxitem is not believed at once
@@ -313,6 +313,10 @@ class PostgresArchive:
         PostgresArchive.count += 1
         self.server = server
         self.name = f'archive{PostgresArchive.count}'
+        if template != 'template1':  # sessions of a client that is dead go on for a while
+            wait_until(lambda: not server.psql('SELECT 1 FROM pg_stat_activity WHERE datname = '
+                                               f"'{template}' AND backend_type = 'client backend'"),
+                       what=f'the end of all sessions of {template}')
         server.psql(f'CREATE DATABASE {self.name} TEMPLATE {template}')
         self.uri = server.uri(self.name)
 
