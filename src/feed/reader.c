@@ -234,8 +234,10 @@ static enum verdict prune(struct feed_reader *r, int64_t now, struct err *e) {
 static enum verdict heal(struct feed_reader *r, int64_t now, struct err *e) {
     const struct cdc_table *tables;
     size_t n_tables;
-    int64_t n, waiting = 0;
-    enum verdict v = store_feed_heal(r->store, &n, e);
+    int64_t n = 0, waiting = 0;
+    enum verdict v = store_cdc_watch(r->store, e);
+    if (v == V_OK)
+        v = store_feed_heal(r->store, &n, e);
     if (v == V_OK)
         v = store_cdc_list(r->store, &r->arena, &tables, &n_tables, e);
     if (v != V_OK)

@@ -154,6 +154,8 @@ static enum verdict install(struct store *s, const struct cdc_install *ask,
     enum verdict v = look(s, n, a, t, e);
     if (v == V_NOT_FOUND)
         return V_INVALID;
+    if (v == V_OK)
+        v = store_cdc_watch(s, e);
     if (v != V_OK)
         return v;
     if (t->refusal.p)
@@ -168,7 +170,9 @@ static enum verdict install(struct store *s, const struct cdc_install *ask,
                        "of columns too if the public may see it",
                        STR_FMT(unlisted->name), STR_FMT(t->name));
     v = enter(s, t, ask, w, a, &gone, e);
-    return v == V_OK ? run_script(s, t, w, gone, e) : v;
+    if (v == V_OK)
+        v = run_script(s, t, w, gone, e);
+    return v == V_OK ? cdc_remark(s, w->number, gone, e) : v;
 }
 
 static struct str joined(struct arena *a, const struct cdc_column *const *columns, size_t n) {

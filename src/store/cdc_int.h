@@ -87,6 +87,18 @@ void cdc_add_text(struct strbuf *out, enum db_kind kind, struct str text);
 /* An SQL text with the name as a JSON member: '{"a":'. */
 void cdc_add_member(struct strbuf *out, enum db_kind kind, const char *before, struct str name);
 
+/* The triggers of `number` were made anew in this transaction, before which store_cdc_watch() was
+ * called: what it sees now is as it should be, unless something was amiss before with it or with
+ * `gone`, whose place it takes (0: none). */
+MUST_CHECK enum verdict cdc_remark(struct store *s, int number, int gone, struct err *e);
+
+/* Commands that mend: install as it is, but for a column that is gone (absent: none); remove; an
+ * SQL statement for one of ours. */
+struct str cdc_mend_install(struct arena *a, const struct cdc_table *t, struct str columns_json,
+                            struct str gone);
+struct str cdc_mend_remove(struct arena *a, const struct cdc_table *t);
+struct str cdc_mend_enable(struct arena *a, const struct cdc_table *t);
+
 /* ["a","b"] and back. */
 struct str cdc_names_json(struct arena *a, const struct str *names, size_t n);
 MUST_CHECK bool cdc_names_read(struct arena *a, struct str json, struct str **ret, size_t *ret_n);

@@ -8,6 +8,7 @@
 struct row {
     struct cdc_table table;
     struct str columns_json;
+    struct str column_gone; /* absent: none that is listed */
 };
 
 struct listing {
@@ -55,6 +56,7 @@ struct triggers {
     int64_t on, all;
     bool by_row;
     struct str elsewhere, body;
+    struct str off_at; /* a partition where one is switched off */
 };
 
 static enum verdict take_triggers(void *ctx, const struct db_row *row) {
@@ -64,6 +66,7 @@ static enum verdict take_triggers(void *ctx, const struct db_row *row) {
     g->by_row = db_row_int(row, 2) == 1;
     g->elsewhere = arena_str(g->a, db_row_text(row, 3));
     g->body = arena_str(g->a, db_row_text(row, 4));
+    g->off_at = arena_str(g->a, db_row_text(row, 5));
     return V_OK;
 }
 
@@ -99,7 +102,7 @@ static bool is_current(const struct store *s, const struct cdc_shape *t, const s
 static void judge(const struct store *s, struct arena *a, struct row *r, const struct cdc_shape *t,
                   const struct triggers *g) {
     struct cdc_want w = {.number = r->table.number};
-    struct str *names = NULL, missing;
+    struct str *names = NULL;
     size_t n = 0;
     int64_t wanted = !store_is_shared(s) ? 3 : t->by_row ? 2 : 4;
     if (!store_is_shared(s) && t->uniques.p && t->n_key)
@@ -111,18 +114,30 @@ static void judge(const struct store *s, struct arena *a, struct row *r, const s
     else if (g->all == 0)
         r->table.trouble = say(a, "its triggers are gone", STR(""), AGAIN);
     else if (g->on < g->all)
-        r->table.trouble = say(a, "a trigger of it is switched off", STR(""),
-                               ": ALTER TABLE ... ENABLE TRIGGER, or install it again");
+        r->table.trouble = say(a, "a trigger of it is switched off", STR(""), AGAIN);
+    else if (g->off_at.p)
+        r->table.trouble = say(a, "a trigger of it is switched off on ", g->off_at, AGAIN);
     else if (g->by_row != t->by_row)
         r->table.trouble =
             say(a, "it became a partition or a parent, or ceased to be one", STR(""), AGAIN);
     else if (r->columns_json.p && !cdc_names_read(a, r->columns_json, &names, &n))
         r->table.trouble = say(a, "its list of columns cannot be read", STR(""), AGAIN);
-    else if (!cdc_choose(t, names, n, a, &w, &missing))
-        r->table.trouble = say(a, "its column ", missing, " is gone: install it again without");
+    else if (!cdc_choose(t, names, n, a, &w, &r->column_gone))
+        r->table.trouble =
+            say(a, "its column ", r->column_gone, " is gone: install it again without");
     else if (!is_current(s, t, &w, g))
         r->table.trouble = say(
             a, "its columns, its key or its name have changed since, or tain has", STR(""), AGAIN);
+}
+
+static void judge_ours(const struct store *s, struct arena *a, struct cdc_table *t,
+                       const struct triggers *g) {
+    if (g->all < (store_is_shared(s) ? 4 : 3)) {
+        t->trouble = STR("a trigger of it is gone, so that not all its changes are heard");
+    } else if (g->on < g->all) {
+        t->trouble = STR("a trigger of it is switched off, so that not all its changes are heard");
+        t->mend = cdc_mend_enable(a, t);
+    }
 }
 
 static enum verdict look_at(struct store *s, struct arena *a, struct row *r, struct err *e) {
@@ -142,16 +157,17 @@ static enum verdict look_at(struct store *s, struct arena *a, struct row *r, str
     if (v != V_OK)
         return v;
     if (r->table.built_in) {
-        if (g.on < (store_is_shared(s) ? 4 : 3))
-            r->table.trouble = STR("a trigger of it is gone or switched off, so that not all its "
-                                   "changes are heard");
-    } else if (gone && g.elsewhere.p) {
-        r->table.trouble = say(a, "it is called ", g.elsewhere,
-                               " now: remove it under this name and install it under that");
+        judge_ours(s, a, &r->table, &g);
     } else if (gone) {
-        r->table.trouble = STR("the table is gone: remove it");
+        r->table.trouble = g.elsewhere.p
+                               ? say(a, "it is called ", g.elsewhere,
+                                     " now: remove it under this name and install it under that")
+                               : STR("the table is gone: remove it");
+        r->table.mend = cdc_mend_remove(a, &r->table);
     } else {
         judge(s, a, r, &t, &g);
+        if (r->table.trouble.p && !t.refusal.p)
+            r->table.mend = cdc_mend_install(a, &r->table, r->columns_json, r->column_gone);
     }
     r->table.present = !r->table.trouble.p;
     return V_OK;

@@ -27,7 +27,8 @@ int main(int argc, char **argv) {
         letter_tests,      import_tests, live_tests,      live_queue_tests, live_state_tests,
         live_plan_tests,   people_tests, read_item_tests, read_list_tests,  read_recent_tests,
         read_thread_tests, search_tests, index_tests,     feed_tests,       feed_epoch_tests,
-        feed_order_tests,  cdc_tests,    cdc_pg_tests,    cdc_lite_tests,
+        feed_order_tests,  cdc_tests,    cdc_pg_tests,    cdc_lite_tests,   cdc_watch_tests,
+        plain_role_tests,
     };
     int failed = 0;
     for (size_t i = 0; i < ARRAY_LEN(groups); i++)

@@ -76,19 +76,45 @@ SELECT '' WHERE $1 < 0;
 -- name: cdc_triggers
 -- Of table $1, whose oid is $2 (0: it is gone): how many triggers of its function are on, and are
 -- there at all; whether one is for each row; whether they are on another table; the function's
--- body.
-SELECT COUNT(t.oid) FILTER (WHERE t.tgenabled IN ('O', 'A')), COUNT(t.oid),
-       COALESCE(bool_or(t.tgtype & 1 = 1), false),
-       MAX(t.tgrelid::regclass::text) FILTER (WHERE t.tgrelid <> $2::oid),
+-- body; a partition where its copy of one is off.
+SELECT COUNT(t.oid) FILTER (WHERE t.tgparentid = 0 AND t.tgenabled IN ('O', 'A')),
+       COUNT(t.oid) FILTER (WHERE t.tgparentid = 0), COALESCE(bool_or(t.tgtype & 1 = 1), false),
+       MAX(t.tgrelid::regclass::text) FILTER (WHERE t.tgparentid = 0 AND t.tgrelid <> $2::oid),
        (SELECT p.prosrc FROM pg_proc p
         WHERE p.pronamespace = current_schema()::regnamespace
-          AND p.proname = 'cdc_log_' || $1::bigint)
+          AND p.proname = 'cdc_log_' || $1::bigint),
+       MIN(t.tgrelid::regclass::text) FILTER (WHERE t.tgparentid <> 0
+                                                AND t.tgenabled NOT IN ('O', 'A'))
 FROM pg_trigger t
-WHERE t.tgparentid = 0 AND NOT t.tgisinternal
-  AND t.tgfoid = (SELECT p.oid FROM pg_proc p
+WHERE t.tgfoid = (SELECT p.oid FROM pg_proc p
                   WHERE p.pronamespace = current_schema()::regnamespace
                     AND p.proname = CASE WHEN $1::bigint < 100 THEN 'feed_log_' || $3::text
                                          ELSE 'cdc_log_' || $1::bigint END);
+
+-- name: cdc_watch
+-- Tables whose triggers are not as they were, unless all that is new are partitions without a row,
+-- which nothing can have been written to unseen. The first time there is nothing to compare with.
+WITH changed AS (
+    UPDATE cdc_tables c SET mark = n.mark FROM cdc_state n
+    WHERE c.table_id = n.table_id AND n.was IS DISTINCT FROM n.mark
+      AND c.mark IS NOT DISTINCT FROM n.was
+    RETURNING c.table_id, n.was, n.mark
+)
+INSERT INTO cdc_failures (table_id, action, error, at)
+SELECT c.table_id, 'update', 'its triggers were off or gone, or its partitions have changed',
+       tain_now_ms()
+FROM changed c
+WHERE c.was IS NOT NULL
+  AND (EXISTS (SELECT unnest(c.was) EXCEPT SELECT unnest(c.mark))
+       OR EXISTS (SELECT 1 FROM (SELECT unnest(c.mark) EXCEPT SELECT unnest(c.was)) AS t (entry)
+                  WHERE split_part(t.entry, ' ', 4) = ''
+                     OR pg_relation_size(split_part(t.entry, ' ', 1)::oid::regclass) > 0));
+
+-- name: cdc_remark
+UPDATE cdc_tables c SET mark = CASE WHEN o.mark = '{}' THEN o.mark ELSE n.mark END
+FROM cdc_state n, cdc_tables o
+WHERE c.table_id = $1 AND n.table_id = $1
+  AND o.table_id = CASE WHEN $2::integer = 0 THEN $1::integer ELSE $2::integer END;
 
 -- name: cdc_list
 SELECT t.table_id, t.schema_name, t.table_name, t.built_in, t.is_public, t.key_columns, t.columns,

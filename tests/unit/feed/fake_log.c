@@ -175,6 +175,10 @@ enum verdict store_feed_prune(struct store *s UNUSED, int64_t max_age_ms UNUSED,
     return note('x', e);
 }
 
+enum verdict store_cdc_watch(struct store *s UNUSED, struct err *e) {
+    return note('w', e);
+}
+
 enum verdict store_feed_heal(struct store *s UNUSED, int64_t *ret_n, struct err *e) {
     *ret_n = fake_log.to_heal;
     fake_log.waiting += fake_log.to_heal;
