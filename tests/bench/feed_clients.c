@@ -48,6 +48,7 @@ struct spread {
 
 static struct client *clients;
 static struct event *events;
+static int64_t *acks; /* by the writer's numbers */
 static int n_clients, n_greeted;
 static int64_t n_events, began_us;
 static uint64_t delivered;
@@ -260,7 +261,7 @@ static bool is_told(void) {
 }
 
 /* Numbers are those of the writer, and need not be in the order of positions. */
-static int64_t read_acks(int64_t *acks) {
+static int64_t read_acks(void) {
     int64_t n, number, at;
     if (scanf("%" SCNd64, &n) != 1 || n < 0 || n > n_events)
         die("how many?");
@@ -272,7 +273,7 @@ static int64_t read_acks(int64_t *acks) {
     return n;
 }
 
-static void sum_up(const int64_t *acks, int64_t n) {
+static void sum_up(int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         struct event *ev = &events[i];
         ev->acked = ev->number >= 1 && ev->number <= n_events ? acks[ev->number] : 0;
@@ -317,7 +318,7 @@ int main(int argc, char **argv) {
         return 2;
     clients = calloc((size_t)n_clients, sizeof *clients);
     events = calloc((size_t)n_events, sizeof *events);
-    int64_t *acks = calloc((size_t)n_events + 1, sizeof *acks);
+    acks = calloc((size_t)n_events + 1, sizeof *acks);
     int epoll = epoll_create1(EPOLL_CLOEXEC);
     if (!clients || !events || !acks || epoll < 0)
         die("start");
@@ -327,9 +328,9 @@ int main(int argc, char **argv) {
     fflush(stdout);
     while (!is_told())
         turn(epoll);
-    int64_t wanted = read_acks(acks), deadline = now_us() + (int64_t)PATIENCE_MS * 1000;
+    int64_t wanted = read_acks(), deadline = now_us() + (int64_t)PATIENCE_MS * 1000;
     while (!all_have(wanted) && now_us() < deadline)
         turn(epoll);
-    sum_up(acks, clients[0].events);
+    sum_up(clients[0].events);
     return report(wanted);
 }
