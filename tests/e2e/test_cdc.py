@@ -136,6 +136,30 @@ class CdcOnPostgres(OnPostgres, Cdc):
         tail.kill()
         self.assertEqual([e['data'] for e in self.tail(archive)], [{'v': 'a'}])
 
+    def test_what_no_trigger_saw_is_read_again_and_mended_as_told(self):
+        archive = self.archive()
+        self.cdc(archive, 'install', '--table', 'nothing', code=EXIT_USAGE)  # makes the archive
+        archive.execute('CREATE TABLE public.orders (id INTEGER PRIMARY KEY, v TEXT) '
+                        'PARTITION BY RANGE (id)')
+        archive.execute('CREATE TABLE public.few PARTITION OF public.orders '
+                        'FOR VALUES FROM (0) TO (10)')
+        self.cdc(archive, 'install', '--table', 'orders', '--columns', 'id,v', '--public')
+        self.write(archive, "INSERT INTO orders VALUES (1, 'a')")
+        archive.execute('TRUNCATE public.few')
+        tail = self.start('cdc', 'tail', '--db', archive.uri, '--since', 'oldest')
+        wait_until(lambda: [e['action'] for e in self.tail(archive)] == ['insert', 'resync'],
+                   PATIENCE, 'the truncated partition to be told of')
+        tail.kill()
+        archive.execute('ALTER TABLE public.few DISABLE TRIGGER USER')
+        command = 'tain cdc install --table public.orders --columns id,v --public'
+        self.assertEqual(self.tables(archive)['orders']['mend'], command)
+        self.assertIn(f'    {command}\n', self.cdc(archive, 'list').out)
+        self.assertIn(command, self.run_tain('doctor', '--db', archive.uri, '--upstream',
+                                             self.demo().url).out)
+        self.cdc(archive, *command.split()[2:])
+        self.assertEqual((self.tables(archive)['orders']['mend'],
+                          self.tables(archive)['orders']['trouble']), (None, None))
+
     def test_texts_are_utf8_whatever_the_environment_says(self):
         archive = self.with_orders()
         self.cdc(archive, 'install', '--table', 'orders')
