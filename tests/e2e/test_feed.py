@@ -2,9 +2,11 @@
 every change once, in the order of the log, whoever dies meanwhile. `tain cdc tail` is a reader like
 the one in every server, with its output on a file."""
 
+import collections
 import fcntl
 import json
 import os
+import re
 import signal
 import sqlite3
 import struct
@@ -70,6 +72,18 @@ def transactions(writer, count):
         yield steps
 
 
+def doings(count):
+    """What the writers do together: (action, user), how often."""
+    verbs = {'INSERT': 'insert', 'UPDATE': 'update', 'DELETE': 'delete'}
+    done = collections.Counter({('insert', 'hot'): 1})
+    for writer in range(WRITERS):
+        for steps in transactions(writer, count):
+            for sql in steps:
+                name = re.search(r"'([^']+)'", sql).group(1)
+                done[verbs[sql.split()[0]], name] += 1
+    return done
+
+
 class Fanout:
     def fresh(self):
         archive = self.archive()
@@ -123,6 +137,9 @@ class Fanout:
         writers = self.write(archive, 60)
         late = self.tail(archive, '--since', 'oldest')
         self.everyone(archive, writers, *listeners, late)
+        # and the log has what was done
+        heard = collections.Counter((e['action'], e['key']['id']) for e in late.lines())
+        self.assertEqual(heard, doings(60))
 
     def test_killed_and_resumed(self):
         archive = self.fresh()
