@@ -176,7 +176,7 @@ static void who_comes_second_waits(void **state) {
     void *n;
     run(first, "BEGIN");
     run(first, "SELECT head FROM feed_state WHERE only_row = 1 FOR UPDATE");
-    x(f, "INSERT INTO change_log (table_id, action, at) SELECT 100, 'resync', i"
+    x(f, "INSERT INTO change_batches (n, table_id, action, at) SELECT 1, 100, 'resync', i"
          " FROM generate_series(1, 3) AS t (i)");
     assert_int_equal(pthread_create(&second, NULL, publish_ten, fix_open(f)), 0);
     while (qi(f, "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()"
@@ -187,8 +187,8 @@ static void who_comes_second_waits(void **state) {
     assert_int_equal(pthread_join(second, &n), 0);
     assert_int_equal((intptr_t)n, 3);
     assert_q("6,7,8|8", f,
-             "SELECT string_agg(pos::text, ',' ORDER BY seq), (SELECT head FROM feed_state)"
-             " FROM change_log");
+             "SELECT string_agg(pos::text, ',' ORDER BY batch), (SELECT head FROM feed_state)"
+             " FROM change_batches");
     raw_close(first);
 }
 
