@@ -27,7 +27,19 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SUITE_TIMEOUT = 1800  # seconds
 SLOWER = 10  # meson's tests may take so many times longer than usual: only a hang should notice
-JOBS = int(os.environ.get("TEST_JOBS", (os.cpu_count() or 1) + 1))
+
+
+def processors():
+    """As many as we may use: fewer than there are when a container has a quota."""
+    n = len(os.sched_getaffinity(0))
+    try:
+        quota, period = pathlib.Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return n if quota == "max" else max(1, min(n, -(-int(quota) // int(period))))
+    except (OSError, ValueError):
+        return n
+
+
+JOBS = int(os.environ.get("TEST_JOBS", processors() + 1))
 # Begun first, so that in the end none of them runs on alone. The order of all others is no matter.
 LONG = ("e2e/test_updater_faults.py", "e2e/test_faults.py", "e2e/test_verify.py",
         "ops/test_prometheus.py", "e2e/test_dump.py", "e2e/test_crash.py", "e2e/test_shared.py",

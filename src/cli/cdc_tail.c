@@ -110,12 +110,11 @@ static enum verdict put_event(struct tail *t, struct feed_event *ev, struct err 
     return v;
 }
 
-/* Nothing is left for now. */
-static enum verdict idle(struct tail *t, struct err *e) {
+/* Nothing is left for now; or the feed did not stand yet, which says nothing. */
+static enum verdict idle(struct tail *t, bool stands, struct err *e) {
     bool through = false;
-    struct feed_state st;
     enum verdict v = line_out_flush(&t->out, e);
-    if (v == V_OK && !t->s->follow && feed_hub_ready(t->hub, &st))
+    if (v == V_OK && !t->s->follow && stands)
         v = bear(t, is_through(t, &through, e), e);
     if (v != V_OK || through)
         return v == V_OK ? V_STOPPED : v;
@@ -124,8 +123,10 @@ static enum verdict idle(struct tail *t, struct err *e) {
 
 static enum verdict step(struct tail *t, struct err *e) {
     struct feed_taken got;
+    struct feed_state st;
     if (stop_raised(&t->stop))
         return V_STOPPED;
+    bool stands = feed_hub_ready(t->hub, &st); /* before: it may come to stand in between */
     enum verdict v = V_OK;
     switch (feed_take(t->client, &got)) {
     case FEED_EVENT:
@@ -136,7 +137,7 @@ static enum verdict step(struct tail *t, struct err *e) {
         v = line_out_flush(&t->out, e);
         return v == V_OK ? bear(t, feed_client_page(t->client, t->store, e), e) : v;
     case FEED_NOTHING:
-        return idle(t, e);
+        return idle(t, stands, e);
     case FEED_OVER:
         break;
     }
@@ -179,10 +180,24 @@ static int check(const struct settings *s, struct feed_filter *ret) {
     return 0;
 }
 
+static int check_tables(struct store *store, const struct feed_filter *f) {
+    CLEANUP(arena_release) struct arena a;
+    const struct cdc_known *all;
+    size_t n;
+    struct err e;
+    arena_init(&a);
+    enum verdict v = store_cdc_known(store, &a, &all, &n, &e);
+    if (v == V_OK)
+        v = feed_filter_check(f, all, n, "--tables", &e);
+    return v == V_OK ? 0 : v == V_INVALID ? cdc_usage(e.msg) : cdc_fail(v, &e);
+}
+
 int cdc_tail(const struct settings *s, struct store *store) {
     struct tail t = {.s = s, .store = store, .end = -1, .began = clock_mono(&clock_machine)};
     struct err e;
     int code = check(s, &t.filter);
+    if (code == 0)
+        code = check_tables(store, &t.filter);
     if (code)
         return code;
     if (stop_init(&t.stop, &e) != V_OK)

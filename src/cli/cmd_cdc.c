@@ -72,6 +72,7 @@ static void add_table_json(struct strbuf *b, const struct cdc_table *t) {
     add_text(b, "key", t->key.n ? t->key : STR_NONE);
     add_text(b, "columns", t->columns);
     add_text(b, "trouble", t->trouble);
+    add_text(b, "mend", t->mend);
     strbuf_addf(b, ",\"failures\":%" PRId64 "}", t->failures);
 }
 
@@ -100,6 +101,8 @@ static void print_row(const struct cdc_table *t) {
         printf("; %" PRId64 " change%s wait%s to be healed", t->failures,
                t->failures == 1 ? "" : "s", t->failures == 1 ? "s" : "");
     fputc('\n', stdout);
+    if (t->mend.p)
+        printf("    %.*s\n", STR_FMT(t->mend));
 }
 
 static int verb_install(const struct settings *s, struct store *store) {

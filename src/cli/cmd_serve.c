@@ -22,7 +22,10 @@ static void say_status(struct notify *n, const struct web *w, int64_t db_down_ms
                  format_duration(duration, silence));
     snprintf(text, sizeof text, "serving on port %d: %lld connections%s%s", web_port(w),
              (long long)metric_get(&m_web_connections, 0),
-             db_down_ms > DB_SLOW_MS ? "; the database does not answer" : "", stuck);
+             db_down_ms > DB_SLOW_MS                ? "; the database does not answer"
+             : web_feed_down_ms(w) > VITALS_FEED_MS ? "; the change feed gets no answer"
+                                                    : "",
+             stuck);
     notify_status(n, text);
 }
 
@@ -31,6 +34,7 @@ static void watch(struct web *w, struct stop_token *stop, struct monitor *m, str
     notify_ready(n);
     while (!stop_raised(stop)) {
         int64_t down = web_db_down_ms(w);
+        monitor_feed(m, w);
         monitor_waiting(m, down);
         say_status(n, w, down);
         notify_alive(n, web_silence_ms(w));

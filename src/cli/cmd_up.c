@@ -77,6 +77,7 @@ static void tick(void *arg, const struct updater_view *v) {
     int64_t web_down = web_db_down_ms(u->serving.web), web_silence = web_silence_ms(u->serving.web);
     both.db_down_ms = v->db_down_ms > web_down ? v->db_down_ms : web_down;
     both.silence_ms = v->silence_ms > web_silence ? v->silence_ms : web_silence;
+    monitor_feed(&u->monitor, u->serving.web);
     updating_tick(&u->updating, &both);
     if (u->progress)
         show(u, v);

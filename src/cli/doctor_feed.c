@@ -5,10 +5,12 @@
 #include <inttypes.h>
 
 static void check_table(struct checkup *c, const struct cdc_table *t) {
-    if (t->trouble.p)
-        check_advise(check_add(c, CHECK_WARN, "feed", "%.*s.%.*s: %.*s", STR_FMT(t->schema),
-                               STR_FMT(t->name), STR_FMT(t->trouble)),
-                     "'tain cdc install' and 'tain cdc remove' mend it");
+    if (t->trouble.p) {
+        struct check *k = check_add(c, CHECK_WARN, "feed", "%.*s.%.*s: %.*s", STR_FMT(t->schema),
+                                    STR_FMT(t->name), STR_FMT(t->trouble));
+        if (t->mend.p)
+            check_advise(k, "%.*s", STR_FMT(t->mend));
+    }
     if (t->failures)
         check_advise(check_add(c, CHECK_WARN, "feed",
                                "%.*s.%.*s: %" PRId64 " changes could not be logged and wait",

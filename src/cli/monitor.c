@@ -16,6 +16,8 @@ static const unsigned catchup_vitals = VITAL_BIT(VITAL_DATABASE) | VITAL_BIT(VIT
 static const unsigned updater_vitals = VITAL_BIT(VITAL_DATABASE) | VITAL_BIT(VITAL_STREAM) |
                                        VITAL_BIT(VITAL_LAG) | VITAL_BIT(VITAL_WORKERS);
 
+static const unsigned serve_vitals = VITAL_BIT(VITAL_DATABASE) | VITAL_BIT(VITAL_FEED);
+
 static void gather(struct monitor *m, enum command_id command) {
     m->families = xcalloc(mirror_n_metrics + updater_n_metrics + web_n_metrics + feed_n_metrics +
                               enrich_n_metrics,
@@ -36,8 +38,10 @@ static unsigned watched_by(enum command_id command) {
     if (command == CMD_UPDATER)
         return updater_vitals;
     if (command == CMD_UP) /* history may take days, and what is there can be read meanwhile */
-        return updater_vitals & ~VITAL_BIT(VITAL_LAG);
-    return command & (CMD_SERVE | CMD_ENRICH) ? VITAL_BIT(VITAL_DATABASE) : catchup_vitals;
+        return (updater_vitals | serve_vitals) & ~VITAL_BIT(VITAL_LAG);
+    if (command == CMD_ENRICH)
+        return VITAL_BIT(VITAL_DATABASE);
+    return command == CMD_SERVE ? serve_vitals : catchup_vitals;
 }
 
 static bool is_off(const char *bind) {
@@ -63,6 +67,8 @@ int monitor_start(struct monitor *m, const struct settings *s) {
     *m = (struct monitor){0};
     vitals_init(&m->vitals, &clock_machine, watched_by(s->command));
     gather(m, s->command);
+    if (!s->read_db && s->feed_keep_rows > 0)
+        metric_set(&m_feed_keep_rows, 0, s->feed_keep_rows);
     /* serve has them on its own port, and leaves the default address to an updater */
     bool by_default = settings_origin(s, "metrics-bind") == ORIGIN_DEFAULT;
     if (is_off(s->metrics_bind) || (by_default && s->command == CMD_SERVE))
@@ -99,6 +105,13 @@ void monitor_updater(struct monitor *m, const struct updater_view *v) {
                                         .lag = metric_get(&m_frontier_lag, 0),
                                         .workers_alive = v->workers_alive,
                                         .illness = v->illness});
+}
+
+void monitor_feed(struct monitor *m, const struct web *w) {
+    int64_t down = web_feed_down_ms(w), silence = web_feed_silence_ms(w);
+    metric_set(&m_feed_down_for, 0, down);
+    metric_set(&m_feed_silence, 0, silence);
+    vitals_post_feed(&m->vitals, down, silence);
 }
 
 void monitor_waiting(struct monitor *m, int64_t db_down_ms) {

@@ -7,6 +7,7 @@
 #include "mirror/catchup.h"
 #include "mirror/updater.h"
 #include "web/metrics_http.h"
+#include "web/server.h"
 
 struct monitor {
     struct vitals vitals;
@@ -24,6 +25,8 @@ void monitor_stop(struct monitor *m); /* also after a start that failed */
 /* With each turn of the main loop. */
 void monitor_catchup(struct monitor *m, const struct catchup_view *v);
 void monitor_updater(struct monitor *m, const struct updater_view *v);
+/* The same for the change feed of serve and up. */
+void monitor_feed(struct monitor *m, const struct web *w);
 /* It waits for the database. */
 void monitor_waiting(struct monitor *m, int64_t db_down_ms);
 

@@ -27,8 +27,10 @@ static enum verdict lock_and_prepare(struct db *db, const char *schema, struct e
         n = snprintf(sql, sizeof sql,
                      "SET LOCAL lock_timeout TO 0; SET LOCAL statement_timeout TO 0;"
                      "SELECT pg_advisory_xact_lock(7496942);"
-                     "CREATE SCHEMA IF NOT EXISTS \"%s\";",
-                     schema);
+                     /* IF NOT EXISTS asks for the right to create one all the same */
+                     "DO $$ BEGIN IF to_regnamespace('\"%s\"') IS NULL THEN"
+                     " CREATE SCHEMA \"%s\"; END IF; END $$;",
+                     schema, schema);
     snprintf(sql + n, sizeof sql - (size_t)n,
              "CREATE TABLE IF NOT EXISTS schema_migrations"
              " (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)");

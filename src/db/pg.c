@@ -237,9 +237,11 @@ static enum verdict connect_now(struct pg_db *p, struct err *e) {
     /* What stands in the address wins over these. A host that vanished is noticed in half a minute.
      */
     static const char *const keys[] = {
-        "connect_timeout",     "fallback_application_name", "tcp_user_timeout", "keepalives_idle",
-        "keepalives_interval", "keepalives_count",          "dbname",           NULL};
-    const char *const values[] = {"10", "tain", "30000", "10", "5", "3", p->uri, NULL};
+        "connect_timeout", "fallback_application_name", "tcp_user_timeout",
+        "keepalives_idle", "keepalives_interval",       "keepalives_count",
+        "dbname",          "client_encoding",           NULL};
+    /* Behind the address, and so above it: all our texts are UTF-8, whatever the database's are. */
+    const char *const values[] = {"10", "tain", "30000", "10", "5", "3", p->uri, "UTF8", NULL};
     PQfinish(p->conn);
     p->listening = false;
     p->conn = PQconnectdbParams(keys, values, 1);

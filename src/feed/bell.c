@@ -43,7 +43,10 @@ static enum verdict bell_open(struct feed_reader *r, int64_t now, bool *ret_new,
     store_close(b->store);
     b->store = NULL;
     b->open_at = now + AGAIN_MS;
-    return v == V_CONFLICT ? V_CONFLICT : V_OK;
+    if (v == V_CONFLICT)
+        return V_CONFLICT;
+    metric_set(&m_feed_listening, 0, 0);
+    return V_OK;
 }
 
 /* The first time another connection may do. */

@@ -15,11 +15,21 @@
 #define TAIL_MAX 96
 
 /* A line break in JSON can only stand between its parts (a column of type json keeps what was
- * written to it), where a blank says the same. One event must be one line. */
+ * written to it), where a blank says the same. One event must be one line. And it must be UTF-8,
+ * which a database may not have looked at: a client has to break off at the first byte that is not,
+ * and would come back to the same event for ever. */
 static void flatten(char *p, size_t n) {
-    for (char *end = p + n; p < end; p++)
-        if (*p == '\n' || *p == '\r')
-            *p = ' ';
+    for (size_t i = 0, len = 1; i < n; i += len) {
+        len = 1;
+        if (p[i] == '\n' || p[i] == '\r')
+            p[i] = ' ';
+        else if ((unsigned char)p[i] >= 0x80)
+            len = utf8_len((const unsigned char *)p + i, n - i);
+        if (len == 0) {
+            p[i] = '?';
+            len = 1;
+        }
+    }
 }
 
 /* What stands in front of the key. */

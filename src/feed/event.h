@@ -3,6 +3,7 @@
 #ifndef TAIN_FEED_EVENT_H
 #define TAIN_FEED_EVENT_H
 
+#include "store/cdc.h"
 #include "store/feed.h"
 
 #include <stdatomic.h>
@@ -39,6 +40,12 @@ struct feed_filter {
  * V_INVALID names what it is and what it may be. The texts must outlive the filter. */
 MUST_CHECK enum verdict feed_filter_read(struct str tables, struct str actions,
                                          struct feed_filter *ret, struct err *e);
+/* Is there every table that it names, for whoever asks? Those that are logged no more count as
+ * well: what they said may still be read. V_INVALID names the first that is not there, and those
+ * that are; `param` is what the list is called. */
+bool feed_filter_is_known(const struct feed_filter *f, const struct cdc_known *all, size_t n);
+MUST_CHECK enum verdict feed_filter_check(const struct feed_filter *f, const struct cdc_known *all,
+                                          size_t n, const char *param, struct err *e);
 bool feed_filter_takes(const struct feed_filter *f, const struct feed_event *ev);
 
 #endif

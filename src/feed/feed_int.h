@@ -8,4 +8,7 @@
 bool feed_filter_wants(const struct feed_filter *f, struct str schema, struct str name,
                        enum feed_action action, bool is_public);
 
+/* Does "table" or "schema.table" mean this one? */
+bool feed_table_is(struct str asked, struct str schema, struct str name);
+
 #endif

@@ -61,7 +61,7 @@ enum verdict feed_filter_read(struct str tables, struct str actions, struct feed
 }
 
 /* "table" or "schema.table". A dot in a name is no trouble: both readings are tried. */
-static bool names(struct str asked, struct str schema, struct str name) {
+bool feed_table_is(struct str asked, struct str schema, struct str name) {
     if (str_eq(asked, name))
         return true;
     return asked.n == schema.n + 1 + name.n && asked.p[schema.n] == '.' &&
@@ -76,7 +76,7 @@ bool feed_filter_wants(const struct feed_filter *f, struct str schema, struct st
     if (f->actions && !(f->actions & 1u << action))
         return false;
     for (size_t i = 0; i < f->n_tables; i++)
-        if (names(f->tables[i], schema, name))
+        if (feed_table_is(f->tables[i], schema, name))
             return true;
     return f->n_tables == 0;
 }

@@ -72,6 +72,14 @@ static void enter_epoch(struct feed_client *c, int64_t epoch, int64_t common) {
     }
 }
 
+/* What was public when it was read may not be any more: only the log knows. */
+static void hide(struct feed_hub *h) {
+    empty_ring(h, h->end);
+    for (struct feed_client *c = h->clients; c; c = c->next)
+        if (c->filter.public_only)
+            client_drop_page(c);
+}
+
 /* "From now on" begins when the reader stands. */
 static void place_newcomers(struct feed_hub *h) {
     for (struct feed_client *c = h->clients; c; c = c->next)
@@ -84,6 +92,7 @@ static void place_newcomers(struct feed_hub *h) {
 void feed_hub_state(struct feed_hub *h, const struct feed_state *st, int64_t common_pos) {
     pthread_mutex_lock(&h->lock);
     bool first = !h->ready, other = h->ready && st->epoch != h->state.epoch;
+    bool hidden = h->ready && st->retired != h->state.retired;
     h->state = *st;
     if (first) {
         h->ready = true;
@@ -93,11 +102,13 @@ void feed_hub_state(struct feed_hub *h, const struct feed_state *st, int64_t com
         empty_ring(h, h->end < common_pos ? h->end : common_pos);
         for (struct feed_client *c = h->clients; c; c = c->next)
             enter_epoch(c, st->epoch, common_pos);
+    } else if (hidden) {
+        hide(h);
     }
     bool lost = st->oldest > h->end + 1; /* pruned before it was read */
     if (lost)
         empty_ring(h, st->oldest - 1);
-    if (first || other || lost)
+    if (first || other || lost || hidden)
         wake_all(h);
     pthread_mutex_unlock(&h->lock);
 }

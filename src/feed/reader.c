@@ -8,7 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define NUMBER_MAX 5000  /* changes in one transaction */
+#define NUMBER_MAX 5000  /* statements in one transaction */
 #define NUMBER_ROUNDS 10 /* in a row, then the rest of the work */
 #define READ_EVENTS 1000 /* of one statement */
 #define READ_BYTES ((size_t)4 * 1024 * 1024)
@@ -17,7 +17,6 @@
 #define WATCH_MS 1000   /* how often to look whether someone numbers, and at the figures */
 #define NEGLECT_MS 1000 /* a change that has waited for so long is numbered by anyone */
 #define HEAL_MS 5000
-#define CHORES_PRUNE 20 /* steps of pruning in a row */
 
 struct feed_reader *feed_reader_new(const struct feed_options *o) {
     struct feed_reader *r = xcalloc(1, sizeof *r);
@@ -25,6 +24,7 @@ struct feed_reader *feed_reader_new(const struct feed_options *o) {
     r->o = *o;
     r->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     r->look_at = r->number_at = r->role_at = r->watch_at = r->heal_at = r->bell.open_at = now;
+    r->came_at = now - FEED_BUSY_MS;
     r->prune_at = o->keep_rows > 0 && !o->read_only ? now : NO_DEADLINE;
     r->bell.probed_at = -1;
     r->down_since = -1;
@@ -44,6 +44,18 @@ void feed_reader_free(struct feed_reader *r) {
     free(r);
 }
 
+/* What comes now is a question to the database, or work of our own. */
+static void beat(struct feed_reader *r, bool asks) {
+    atomic_store(&r->asks, asks);
+    atomic_store(&r->beat, clock_mono(r->o.clock));
+}
+
+/* What only the publisher knows, others must not claim. */
+static void drop_role(struct feed_reader *r) {
+    r->role = false;
+    metric_set(&m_feed_failures, 0, METRIC_NONE);
+}
+
 /* Who was away has lost its role, and perhaps its place: the other connection is made anew as well,
  * so that LISTEN comes before the first look. */
 static enum verdict have_store(struct feed_reader *r, struct err *e) {
@@ -54,7 +66,8 @@ static enum verdict have_store(struct feed_reader *r, struct err *e) {
         return v;
     int64_t now = clock_mono(r->o.clock);
     r->shared = store_is_shared(r->store);
-    r->broken = r->role = r->standby = false;
+    r->broken = r->standby = false;
+    drop_role(r);
     r->bell.open_at = r->role_at = r->look_at = r->number_at = now;
     return V_OK;
 }
@@ -62,7 +75,8 @@ static enum verdict have_store(struct feed_reader *r, struct err *e) {
 /* Numbers what is there, and lets everything behind the cursor be read if there was any. */
 static enum verdict number(struct feed_reader *r, int64_t now, struct err *e) {
     size_t n = NUMBER_MAX;
-    for (int round = 0; round < NUMBER_ROUNDS && n == NUMBER_MAX && !r->stopping; round++) {
+    for (int round = 0; round < NUMBER_ROUNDS && n >= NUMBER_MAX && !r->stopping; round++) {
+        beat(r, true);
         enum verdict v = store_feed_publish(r->store, NUMBER_MAX, &n, e);
         if (v != V_OK)
             return v;
@@ -70,7 +84,7 @@ static enum verdict number(struct feed_reader *r, int64_t now, struct err *e) {
         if (n)
             r->look_at = now;
     }
-    r->number_at = now + (n == NUMBER_MAX ? 0 : FEED_PUBLISH_MS);
+    r->number_at = now + (n >= NUMBER_MAX ? 0 : FEED_PUBLISH_MS);
     return V_OK;
 }
 
@@ -94,8 +108,6 @@ static enum verdict tend_numbers(struct feed_reader *r, int64_t now, struct err 
     /* Rung from within, or the first time: whoever has the role, nobody needs to wait for it. */
     if (v == V_OK && may && now >= r->number_at && (r->role || r->rung || !r->numbered))
         v = number(r, now, e);
-    if (v == V_OK && now >= r->watch_at)
-        v = watch_publisher(r, now, e);
     r->numbered |= v == V_OK;
     return v;
 }
@@ -125,7 +137,9 @@ static enum verdict take_state(struct feed_reader *r, const struct feed_state *s
     }
     if (r->at.pos < st->oldest - 1)
         r->at.pos = st->oldest - 1;
+    beat(r, false);
     feed_hub_state(r->o.hub, st, common);
+    beat(r, true);
     metric_set(&m_feed_head, 0, st->head);
     metric_set(&m_feed_oldest, 0, st->oldest);
     metric_set(&m_feed_epoch, 0, st->epoch);
@@ -133,6 +147,7 @@ static enum verdict take_state(struct feed_reader *r, const struct feed_state *s
 }
 
 static void add_events(struct feed_reader *r, const struct feed_change *changes, size_t n) {
+    beat(r, false);
     for (size_t i = 0; i < n; i++) {
         struct feed_event *ev = feed_event_new(changes[i].epoch, &changes[i]);
         feed_hub_add(r->o.hub, ev);
@@ -140,37 +155,50 @@ static void add_events(struct feed_reader *r, const struct feed_change *changes,
         r->at.pos = changes[i].pos;
     }
     feed_hub_flush(r->o.hub);
+    beat(r, true);
 }
 
 /* Relied on is what was heard a moment ago. */
 static int look_interval(const struct feed_reader *r, int64_t now) {
     if (r->standby)
         return FEED_STANDBY_MS;
-    return bell_hears(&r->bell, now) ? FEED_BACKSTOP_MS : FEED_POLL_MS;
+    if (bell_hears(&r->bell, now))
+        return FEED_BACKSTOP_MS;
+    return now - r->came_at < FEED_BUSY_MS ? FEED_BUSY_POLL_MS : FEED_POLL_MS;
 }
 
-/* Reads up to the head. What belongs to an epoch that the hub does not know yet waits for the next
- * round, which begins with the state. */
+/* What belongs to an epoch that the hub does not know yet waits for the next round, which begins
+ * with the state. */
+static enum verdict read_some(struct feed_reader *r, int64_t now, struct err *e) {
+    const struct feed_change *changes;
+    size_t n;
+    enum verdict v =
+        store_feed_read(r->store, &r->arena, r->at.pos, READ_EVENTS, READ_BYTES, &changes, &n, e);
+    if (v != V_OK)
+        return v;
+    if (n && changes[n - 1].epoch <= r->at.epoch) {
+        add_events(r, changes, n);
+        r->came_at = now;
+    }
+    arena_reset(&r->arena);
+    return V_OK;
+}
+
+/* Reads up to the head as it is now; what comes later rings, or is there at the next look. */
 static enum verdict look(struct feed_reader *r, int64_t now, struct err *e) {
     for (int round = 0; round < READ_ROUNDS && !r->stopping; round++) {
-        const struct feed_change *changes;
         struct feed_state st;
-        size_t n = 0;
         enum verdict v = store_feed_state(r->store, &st, e);
         if (v == V_OK)
             v = take_state(r, &st, e);
-        if (v == V_OK && st.head <= r->at.pos) {
+        if (v == V_OK && st.head > r->at.pos)
+            v = read_some(r, now, e);
+        if (v != V_OK)
+            return v;
+        if (st.head <= r->at.pos) {
             r->look_at = now + look_interval(r, now);
             return V_OK;
         }
-        if (v == V_OK)
-            v = store_feed_read(r->store, &r->arena, r->at.pos, READ_EVENTS, READ_BYTES, &changes,
-                                &n, e);
-        if (v != V_OK)
-            return v;
-        if (n && changes[n - 1].epoch <= r->at.epoch)
-            add_events(r, changes, n);
-        arena_reset(&r->arena);
     }
     r->look_at = now; /* there is more; first the rest of the work */
     return V_OK;
@@ -178,7 +206,9 @@ static enum verdict look(struct feed_reader *r, int64_t now, struct err *e) {
 
 static void count(struct feed_reader *r) {
     struct feed_counts c;
+    beat(r, false);
     feed_hub_count(r->o.hub, &c);
+    beat(r, true);
     metric_set(&m_feed_clients, 0, (int64_t)c.clients);
     metric_set(&m_feed_ring_bytes, 0, (int64_t)c.ring_bytes);
     metric_set(&m_feed_events, 0, (int64_t)c.added);
@@ -188,14 +218,15 @@ static void count(struct feed_reader *r) {
     metric_set(&m_feed_pages, 0, (int64_t)c.pages);
 }
 
+/* A short step; where more is to be dropped, the next one comes behind what has become due since:
+ * nobody's change waits for a day's worth of old ones. */
 static enum verdict prune(struct feed_reader *r, int64_t now, struct err *e) {
-    int64_t n = 1;
-    for (int i = 0; i < CHORES_PRUNE && n > 0 && !r->stopping; i++) {
-        enum verdict v = store_feed_prune(r->store, r->o.keep_ms, r->o.keep_rows, &n, e);
-        if (v != V_OK)
-            return v;
-        metric_add(&m_feed_pruned, 0, n);
-    }
+    int64_t n;
+    beat(r, true);
+    enum verdict v = store_feed_prune(r->store, r->o.keep_ms, r->o.keep_rows, &n, e);
+    if (v != V_OK)
+        return v;
+    metric_add(&m_feed_pruned, 0, n);
     r->prune_at = now + (n > 0 ? 0 : FEED_PRUNE_MS);
     return V_OK;
 }
@@ -203,8 +234,10 @@ static enum verdict prune(struct feed_reader *r, int64_t now, struct err *e) {
 static enum verdict heal(struct feed_reader *r, int64_t now, struct err *e) {
     const struct cdc_table *tables;
     size_t n_tables;
-    int64_t n, waiting = 0;
-    enum verdict v = store_feed_heal(r->store, &n, e);
+    int64_t n = 0, waiting = 0;
+    enum verdict v = store_cdc_watch(r->store, e);
+    if (v == V_OK)
+        v = store_feed_heal(r->store, &n, e);
     if (v == V_OK)
         v = store_cdc_list(r->store, &r->arena, &tables, &n_tables, e);
     if (v != V_OK)
@@ -220,15 +253,17 @@ static enum verdict heal(struct feed_reader *r, int64_t now, struct err *e) {
     return V_OK;
 }
 
-/* Only who numbers heals: one at a time is enough. */
+/* What can wait until the news are out. Only who numbers heals: one at a time is enough. */
 static enum verdict chores(struct feed_reader *r, int64_t now, struct err *e) {
     enum verdict v = V_OK;
     if (now >= r->watch_at) {
         count(r);
         r->watch_at = now + WATCH_MS;
+        if (r->shared && !r->standby)
+            v = watch_publisher(r, now, e);
     }
-    if (r->standby || r->o.read_only)
-        return V_OK;
+    if (v != V_OK || r->standby || r->o.read_only)
+        return v;
     if (now >= r->prune_at)
         v = prune(r, now, e);
     if (v == V_OK && r->role && now >= r->heal_at)
@@ -269,7 +304,9 @@ static enum verdict lead(struct feed_reader *r, int64_t now, struct err *e) {
         r->role_at = now + ROLE_MS;
     bell_close(&r->bell);
     r->standby = true;
-    r->role = false;
+    drop_role(r);
+    metric_set(&m_feed_listening, 0, METRIC_NONE);
+    metric_set(&m_feed_lag, 0, METRIC_NONE);
     return V_OK;
 }
 
@@ -299,6 +336,7 @@ enum verdict feed_reader_step(struct feed_reader *r, int *ret_wait_ms, struct er
     int64_t now = clock_mono(r->o.clock);
     if (atomic_load(&r->rung))
         r->look_at = r->number_at = now;
+    beat(r, true);
     enum verdict v = have_store(r, e);
     if (v == V_OK)
         v = lead(r, now, e);
@@ -308,12 +346,13 @@ enum verdict feed_reader_step(struct feed_reader *r, int *ret_wait_ms, struct er
     note_health(r, v, now);
     if (v == V_OK)
         v = chores(r, now, e);
-    r->beat = clock_mono(r->o.clock);
+    beat(r, false);
     *ret_wait_ms = clock_wait_ms(r->o.clock, soonest(r), FEED_TROUBLE_MS);
     if (v == V_OK)
         return V_OK;
     bell_close(&r->bell);
     r->broken = true;
+    metric_set(&m_feed_lag, 0, METRIC_NONE);
     *ret_wait_ms = FEED_TROUBLE_MS;
     return v;
 }

@@ -9,8 +9,10 @@
 #include "base/clock.h"
 #include "feed/hub.h"
 
-#define FEED_PUBLISH_MS 25       /* how often the publisher looks */
-#define FEED_POLL_MS 50          /* SQLite, and whoever has no doorbell */
+#define FEED_PUBLISH_MS 25   /* how often the publisher looks */
+#define FEED_POLL_MS 50      /* SQLite, and whoever has no doorbell; when it is quiet */
+#define FEED_BUSY_POLL_MS 25 /* the same where something came within FEED_BUSY_MS */
+#define FEED_BUSY_MS 1000
 #define FEED_STANDBY_MS 250      /* on a replica, which can neither listen nor number */
 #define FEED_BACKSTOP_MS 1000    /* with a doorbell: look all the same */
 #define FEED_PROBE_MS 10000      /* how often it rings at itself */
@@ -32,9 +34,10 @@ MUST_CHECK enum verdict feed_start(const struct feed_options *o, struct feed_rea
 /* A writer of this process has committed: look now. Any thread. */
 void feed_ring(struct feed_reader *r);
 void feed_stop(struct feed_reader *r); /* NULL is fine */
-/* For how long the database has not answered; 0: it does. Any thread. */
+/* For how long the database has not answered, with an error or at all; 0: it does. How long its
+ * thread has not moved, unless because it waits for the database. Any thread. */
 int64_t feed_down_ms(const struct feed_reader *r);
-int64_t feed_silence_ms(const struct feed_reader *r); /* how long its thread has not moved */
+int64_t feed_silence_ms(const struct feed_reader *r);
 
 /* For tests: the same without a thread. A step does what is due and answers how long there is
  * nothing to do. It fails as the store fails, and may be called again. */

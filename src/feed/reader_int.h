@@ -32,11 +32,13 @@ struct feed_reader {
     bool stands;   /* the hub has been told where it begins */
     bool numbered; /* once at least, or tried: before anyone is told of a head */
     struct feed_id at;
+    int64_t came_at; /* when the last event was read */
     int64_t look_at, number_at, role_at, watch_at, prune_at, heal_at;
     int wake_fd;
     atomic_bool rung, stopping;
     _Atomic int64_t down_since; /* clock_mono(); -1: it answers */
-    _Atomic int64_t beat;
+    _Atomic int64_t beat;       /* clock_mono() of its last move */
+    atomic_bool asks; /* and that was a question to the database, which has no answer yet */
     pthread_t thread;
 };
 

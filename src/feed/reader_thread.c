@@ -12,12 +12,14 @@ void feed_ring(struct feed_reader *r) {
 }
 
 int64_t feed_down_ms(const struct feed_reader *r) {
-    int64_t since = r->down_since;
+    int64_t since = atomic_load(&r->down_since);
+    if (since < 0 && atomic_load(&r->asks))
+        since = atomic_load(&r->beat);
     return since < 0 ? 0 : clock_mono(r->o.clock) - since;
 }
 
 int64_t feed_silence_ms(const struct feed_reader *r) {
-    return clock_mono(r->o.clock) - r->beat;
+    return atomic_load(&r->asks) ? 0 : clock_mono(r->o.clock) - atomic_load(&r->beat);
 }
 
 static void *run(void *arg) {

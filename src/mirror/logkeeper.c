@@ -36,7 +36,7 @@ static enum verdict publish(struct logkeeper *k, struct err *e) {
     if (v != V_OK)
         return v;
     k->published_at = clock_mono(k->clock);
-    k->publish_at = n == PUBLISH_MAX ? k->published_at : k->published_at + LOOK_MS;
+    k->publish_at = n >= PUBLISH_MAX ? k->published_at : k->published_at + LOOK_MS;
     return V_OK;
 }
 

@@ -135,6 +135,18 @@ static enum verdict enter(struct store *s, const struct cdc_shape *t, const stru
     return v;
 }
 
+/* A key goes out with every event; who publishes one must have said so. */
+static const struct cdc_column *unlisted_key(const struct cdc_shape *t, const struct cdc_want *w) {
+    for (size_t i = 0; i < t->n_key; i++) {
+        bool listed = false;
+        for (size_t k = 0; k < w->n_columns; k++)
+            listed = listed || w->columns[k] == t->key[i];
+        if (!listed)
+            return t->key[i];
+    }
+    return NULL;
+}
+
 static enum verdict install(struct store *s, const struct cdc_install *ask,
                             const struct cdc_name *n, struct arena *a, struct cdc_shape *t,
                             struct cdc_want *w, struct err *e) {
@@ -143,6 +155,8 @@ static enum verdict install(struct store *s, const struct cdc_install *ask,
     enum verdict v = cdc_look(s, n, true, a, t, e);
     if (v == V_NOT_FOUND)
         return V_INVALID;
+    if (v == V_OK)
+        v = store_cdc_watch(s, e);
     if (v != V_OK)
         return v;
     if (t->refusal.p)
@@ -150,8 +164,16 @@ static enum verdict install(struct store *s, const struct cdc_install *ask,
     if (!cdc_choose(t, ask->columns, ask->n_columns, a, w, &missing))
         return err_set(e, V_INVALID, "cdc", 0, "%.*s has no column %.*s", STR_FMT(t->name),
                        STR_FMT(missing));
+    const struct cdc_column *unlisted = ask->is_public ? unlisted_key(t, w) : NULL;
+    if (unlisted)
+        return err_set(e, V_INVALID, "cdc", 0,
+                       "%.*s is of the key of %.*s, which is in every event: name it in the list "
+                       "of columns too if the public may see it",
+                       STR_FMT(unlisted->name), STR_FMT(t->name));
     v = enter(s, t, ask, w, a, &gone, e);
-    return v == V_OK ? run_script(s, t, w, gone, e) : v;
+    if (v == V_OK)
+        v = run_script(s, t, w, gone, e);
+    return v == V_OK ? cdc_remark(s, w->number, gone, e) : v;
 }
 
 static struct str joined(struct arena *a, const struct cdc_column *const *columns, size_t n) {

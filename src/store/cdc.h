@@ -17,7 +17,14 @@ struct cdc_table {
     struct str key;     /* names of the key's columns, comma-separated; empty: none */
     struct str columns; /* those that are logged, comma-separated; absent: all */
     struct str trouble; /* what is wrong with it, and what to do; absent: nothing */
+    struct str mend;    /* the command that does it; absent: none does */
     int64_t failures;   /* changes that wait to be healed */
+};
+
+/* A table that is logged, or was: what events may be of. */
+struct cdc_known {
+    struct str schema, name;
+    bool built_in, is_public, removed;
 };
 
 struct cdc_install {
@@ -35,5 +42,12 @@ MUST_CHECK enum verdict store_cdc_install(struct store *s, const struct cdc_inst
 MUST_CHECK enum verdict store_cdc_remove(struct store *s, struct str table, struct err *e);
 MUST_CHECK enum verdict store_cdc_list(struct store *s, struct arena *a,
                                        const struct cdc_table **ret, size_t *ret_n, struct err *e);
+/* Looks for changes that no trigger saw (switched off, gone, partitions that came, went or were
+ * truncated), and notes the table: store_feed_heal() tells readers to read it again. PostgreSQL
+ * only; nothing elsewhere. Cheap: every few seconds. */
+MUST_CHECK enum verdict store_cdc_watch(struct store *s, struct err *e);
+/* Names only, whatever their state. */
+MUST_CHECK enum verdict store_cdc_known(struct store *s, struct arena *a,
+                                        const struct cdc_known **ret, size_t *ret_n, struct err *e);
 
 #endif

@@ -38,6 +38,7 @@ struct cdc_shape {
     size_t n_key;
     bool by_row;      /* PostgreSQL: a partition or the like, to which statements may not be said */
     bool partitioned; /* PostgreSQL */
+    bool anothers;    /* PostgreSQL: its owner is not who logs it; see cdc_pg_add_strange() */
     struct str rowid; /* SQLite: a name of the row number; absent: it has none */
     struct str uniques; /* SQLite: other unique indexes, as conditions; see cdc_sqlite.c */
     struct str refusal; /* why it cannot be logged; absent: it can */
@@ -78,12 +79,32 @@ void cdc_sqlite_body(const struct cdc_shape *t, const struct cdc_want *w, struct
 void cdc_pg_body(const struct store *s, const struct cdc_shape *t, const struct cdc_want *w,
                  struct strbuf *out);
 void cdc_pg_again(const struct cdc_shape *t, const struct cdc_want *w, struct strbuf *out);
+/* An SQL condition: the database has a cast that runs code of neither ours nor a superuser's. To
+ * make JSON of a row is to run the casts of its types, with the rights of who does it; so the owner
+ * of a table could get at the rights of whoever logs it, and where he is not the same it is asked.
+ */
+void cdc_pg_add_strange(struct strbuf *out);
+/* Sessions may disagree on how some types look. False: a column that is logged is of such a type,
+ * and the functions have settings of their own, so that a row looks the same in all of them. */
+bool cdc_pg_settled(const struct cdc_shape *t, const struct cdc_want *w);
 
 /* "a""b" and 'a''b', safe whatever is in them and whatever the session's settings. */
 void cdc_add_name(struct strbuf *out, struct str name);
 void cdc_add_text(struct strbuf *out, enum db_kind kind, struct str text);
 /* An SQL text with the name as a JSON member: '{"a":'. */
 void cdc_add_member(struct strbuf *out, enum db_kind kind, const char *before, struct str name);
+
+/* The triggers of `number` were made anew in this transaction, before which store_cdc_watch() was
+ * called: what it sees now is as it should be, unless something was amiss before with it or with
+ * `gone`, whose place it takes (0: none). */
+MUST_CHECK enum verdict cdc_remark(struct store *s, int number, int gone, struct err *e);
+
+/* Commands that mend: install as it is, but for a column that is gone (absent: none); remove; an
+ * SQL statement for one of ours. */
+struct str cdc_mend_install(struct arena *a, const struct cdc_table *t, struct str columns_json,
+                            struct str gone);
+struct str cdc_mend_remove(struct arena *a, const struct cdc_table *t);
+struct str cdc_mend_enable(struct arena *a, const struct cdc_table *t);
 
 /* ["a","b"] and back. */
 struct str cdc_names_json(struct arena *a, const struct str *names, size_t n);

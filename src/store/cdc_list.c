@@ -8,6 +8,7 @@
 struct row {
     struct cdc_table table;
     struct str columns_json;
+    struct str column_gone; /* absent: none that is listed */
 };
 
 struct listing {
@@ -55,6 +56,7 @@ struct triggers {
     int64_t on, all;
     bool by_row;
     struct str elsewhere, body;
+    struct str off_at; /* a partition where one is switched off */
 };
 
 static enum verdict take_triggers(void *ctx, const struct db_row *row) {
@@ -64,6 +66,7 @@ static enum verdict take_triggers(void *ctx, const struct db_row *row) {
     g->by_row = db_row_int(row, 2) == 1;
     g->elsewhere = arena_str(g->a, db_row_text(row, 3));
     g->body = arena_str(g->a, db_row_text(row, 4));
+    g->off_at = arena_str(g->a, db_row_text(row, 5));
     return V_OK;
 }
 
@@ -81,18 +84,25 @@ static struct str say(struct arena *a, const char *what, struct str name, const 
 static bool is_current(const struct store *s, const struct cdc_shape *t, const struct cdc_want *w,
                        const struct triggers *g) {
     CLEANUP(strbuf_release) struct strbuf body;
+    struct cdc_shape like = *t;
     strbuf_init(&body, CDC_SCRIPT_MAX);
-    if (store_is_shared(s))
-        cdc_pg_body(s, t, w, &body);
-    else
+    if (!store_is_shared(s))
         cdc_sqlite_body(t, w, &body);
+    for (int i = 0; i < 2 && store_is_shared(s); i++) {
+        /* whoever asks for the list need not be who installed it */
+        like.anothers = i == 0 ? t->anothers : !t->anothers;
+        strbuf_clear(&body);
+        cdc_pg_body(s, &like, w, &body);
+        if (str_eq(g->body, strbuf_str(&body)))
+            return true;
+    }
     return str_eq(g->body, strbuf_str(&body));
 }
 
 static void judge(const struct store *s, struct arena *a, struct row *r, const struct cdc_shape *t,
                   const struct triggers *g) {
     struct cdc_want w = {.number = r->table.number};
-    struct str *names = NULL, missing;
+    struct str *names = NULL;
     size_t n = 0;
     int64_t wanted = !store_is_shared(s) ? 3 : t->by_row ? 2 : 4;
     if (!store_is_shared(s) && t->uniques.p && t->n_key)
@@ -104,18 +114,30 @@ static void judge(const struct store *s, struct arena *a, struct row *r, const s
     else if (g->all == 0)
         r->table.trouble = say(a, "its triggers are gone", STR(""), AGAIN);
     else if (g->on < g->all)
-        r->table.trouble = say(a, "a trigger of it is switched off", STR(""),
-                               ": ALTER TABLE ... ENABLE TRIGGER, or install it again");
+        r->table.trouble = say(a, "a trigger of it is switched off", STR(""), AGAIN);
+    else if (g->off_at.p)
+        r->table.trouble = say(a, "a trigger of it is switched off on ", g->off_at, AGAIN);
     else if (g->by_row != t->by_row)
         r->table.trouble =
             say(a, "it became a partition or a parent, or ceased to be one", STR(""), AGAIN);
     else if (r->columns_json.p && !cdc_names_read(a, r->columns_json, &names, &n))
         r->table.trouble = say(a, "its list of columns cannot be read", STR(""), AGAIN);
-    else if (!cdc_choose(t, names, n, a, &w, &missing))
-        r->table.trouble = say(a, "its column ", missing, " is gone: install it again without");
+    else if (!cdc_choose(t, names, n, a, &w, &r->column_gone))
+        r->table.trouble =
+            say(a, "its column ", r->column_gone, " is gone: install it again without");
     else if (!is_current(s, t, &w, g))
         r->table.trouble = say(
             a, "its columns, its key or its name have changed since, or tain has", STR(""), AGAIN);
+}
+
+static void judge_ours(const struct store *s, struct arena *a, struct cdc_table *t,
+                       const struct triggers *g) {
+    if (g->all < (store_is_shared(s) ? 4 : 3)) {
+        t->trouble = STR("a trigger of it is gone, so that not all its changes are heard");
+    } else if (g->on < g->all) {
+        t->trouble = STR("a trigger of it is switched off, so that not all its changes are heard");
+        t->mend = cdc_mend_enable(a, t);
+    }
 }
 
 static enum verdict look_at(struct store *s, struct arena *a, struct row *r, struct err *e) {
@@ -135,16 +157,17 @@ static enum verdict look_at(struct store *s, struct arena *a, struct row *r, str
     if (v != V_OK)
         return v;
     if (r->table.built_in) {
-        if (g.on < (store_is_shared(s) ? 4 : 3))
-            r->table.trouble = STR("a trigger of it is gone or switched off, so that not all its "
-                                   "changes are heard");
-    } else if (gone && g.elsewhere.p) {
-        r->table.trouble = say(a, "it is called ", g.elsewhere,
-                               " now: remove it under this name and install it under that");
+        judge_ours(s, a, &r->table, &g);
     } else if (gone) {
-        r->table.trouble = STR("the table is gone: remove it");
+        r->table.trouble = g.elsewhere.p
+                               ? say(a, "it is called ", g.elsewhere,
+                                     " now: remove it under this name and install it under that")
+                               : STR("the table is gone: remove it");
+        r->table.mend = cdc_mend_remove(a, &r->table);
     } else {
         judge(s, a, r, &t, &g);
+        if (r->table.trouble.p && !t.refusal.p)
+            r->table.mend = cdc_mend_install(a, &r->table, r->columns_json, r->column_gone);
     }
     r->table.present = !r->table.trouble.p;
     return V_OK;
@@ -162,6 +185,39 @@ enum verdict store_cdc_list(struct store *s, struct arena *a, const struct cdc_t
     struct cdc_table *out = arena_alloc(a, (l.n + 1) * sizeof *out);
     for (size_t i = 0; i < l.n; i++)
         out[i] = rows[i].table;
+    *ret = out;
+    *ret_n = l.n;
+    return V_OK;
+}
+
+struct naming {
+    struct arena *a;
+    struct cdc_known *out;
+    size_t n;
+};
+
+static enum verdict take_known(void *ctx, const struct db_row *row) {
+    struct naming *l = ctx;
+    l->out[l->n++] = (struct cdc_known){
+        .schema = arena_str(l->a, db_row_text(row, 0)),
+        .name = arena_str(l->a, db_row_text(row, 1)),
+        .built_in = db_row_int(row, 2) == 1,
+        .is_public = db_row_int(row, 3) == 1,
+        .removed = db_row_int(row, 4) == 1,
+    };
+    return V_OK;
+}
+
+enum verdict store_cdc_known(struct store *s, struct arena *a, const struct cdc_known **ret,
+                             size_t *ret_n, struct err *e) {
+    struct naming l = {.a = a, .out = xcalloc(LIST_MAX, sizeof *l.out)};
+    CLEANUP(free_ptr) struct cdc_known *all = l.out;
+    enum verdict v = db_run(s->db, SQL_CDC_KNOWN, DB_VALS(DBI(LIST_MAX)), take_known, &l, e);
+    if (v != V_OK)
+        return v;
+    struct cdc_known *out = arena_alloc(a, (l.n + 1) * sizeof *out);
+    for (size_t i = 0; i < l.n; i++)
+        out[i] = all[i];
     *ret = out;
     *ret_n = l.n;
     return V_OK;

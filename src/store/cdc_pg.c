@@ -26,6 +26,7 @@ static enum verdict take_relation(void *ctx, const struct db_row *row) {
     l->reading = db_row_int(row, 10) == 1;
     l->hidden = db_row_int(row, 11) == 1;
     l->who = arena_str(l->a, db_row_text(row, 12));
+    l->t->anothers = db_row_int(row, 13) == 1;
     l->t->partitioned = l->kind == 'p';
     return V_OK;
 }

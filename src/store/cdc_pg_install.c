@@ -5,15 +5,24 @@
 
 #define PG DB_POSTGRES
 
-/* Sessions may disagree on how some types look; a key must look the same in all of them. */
-static void add_settings(struct strbuf *out, const struct cdc_shape *t) {
+bool cdc_pg_settled(const struct cdc_shape *t, const struct cdc_want *w) {
     bool settled = true;
     for (size_t i = 0; i < t->n_key; i++)
         settled = settled && t->key[i]->settled;
+    for (size_t i = 0; w->columns && i < w->n_columns; i++)
+        settled = settled && w->columns[i]->settled;
+    for (size_t i = 0; !w->columns && i < t->n_columns; i++)
+        settled = settled && t->columns[i].settled;
+    return settled;
+}
+
+/* Each of them costs time in every statement, so there are none where no column needs them. */
+static void add_settings(struct strbuf *out, const struct cdc_shape *t, const struct cdc_want *w) {
     strbuf_adds(out, " SET search_path TO pg_catalog, pg_temp");
-    if (!settled)
-        strbuf_adds(out, " SET timezone TO 'UTC' SET intervalstyle TO 'postgres'"
-                         " SET bytea_output TO 'hex' SET extra_float_digits TO 1");
+    if (!cdc_pg_settled(t, w))
+        strbuf_adds(out, " SET timezone TO 'UTC' SET datestyle TO 'ISO, YMD'"
+                         " SET intervalstyle TO 'postgres' SET bytea_output TO 'hex'"
+                         " SET extra_float_digits TO 1");
 }
 
 static void add_function(const struct store *s, const char *name, int number, const char *args,
@@ -22,15 +31,30 @@ static void add_function(const struct store *s, const char *name, int number, co
     strbuf_addf(out, ".%s_%d(%s)", name, number, args);
 }
 
+void cdc_pg_add_strange(struct strbuf *out) {
+    strbuf_adds(out, "EXISTS (SELECT 1 FROM pg_catalog.pg_cast AS c"
+                     " JOIN pg_catalog.pg_proc AS p ON p.oid = c.castfunc"
+                     " JOIN pg_catalog.pg_roles AS o ON o.oid = p.proowner"
+                     " WHERE NOT o.rolsuper AND o.rolname <> current_user)");
+}
+
 static void write_again(const struct store *s, const struct cdc_shape *t, const struct cdc_want *w,
                         struct strbuf *out) {
     CLEANUP(strbuf_release) struct strbuf body;
     strbuf_init(&body, CDC_SCRIPT_MAX);
+    if (t->anothers) {
+        strbuf_adds(&body, "BEGIN\n    IF ");
+        cdc_pg_add_strange(&body);
+        strbuf_adds(&body, " THEN RAISE EXCEPTION 'a cast of a stranger''s'; END IF;\n"
+                           "    RETURN QUERY ");
+    }
     cdc_pg_again(t, w, &body);
+    strbuf_adds(&body, t->anothers ? ";\nEND" : "");
     strbuf_adds(out, "CREATE OR REPLACE FUNCTION ");
     add_function(s, "cdc_again", w->number, "json", out);
-    strbuf_adds(out, " RETURNS SETOF text LANGUAGE sql VOLATILE");
-    add_settings(out, t);
+    strbuf_adds(out, " RETURNS SETOF text LANGUAGE ");
+    strbuf_adds(out, t->anothers ? "plpgsql VOLATILE" : "sql VOLATILE");
+    add_settings(out, t, w);
     strbuf_adds(out, " AS ");
     cdc_add_text(out, PG, strbuf_str(&body));
     strbuf_adds(out, ";\nREVOKE ALL ON FUNCTION ");
@@ -64,7 +88,7 @@ void cdc_pg_install(const struct store *s, const struct cdc_shape *t, const stru
     strbuf_adds(out, "CREATE FUNCTION ");
     add_function(s, "cdc_log", w->number, "", out);
     strbuf_adds(out, " RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER");
-    add_settings(out, t);
+    add_settings(out, t, w);
     strbuf_adds(out, " AS ");
     cdc_add_text(out, PG, strbuf_str(&body));
     strbuf_adds(out, ";\nREVOKE ALL ON FUNCTION ");

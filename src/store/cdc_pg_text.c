@@ -5,6 +5,9 @@
  * quoted and have their schema, operators too. Statements that join are not kept (EXECUTE): a plan
  * made for one row would be kept for a million.
  *
+ * Each statement here makes a batch of the log: its number is drawn first, while the rows are
+ * locked, and its own narrow row is written last, when it is known how many changes there are.
+ *
  * A trigger of the user's may change the same table while a statement's own triggers wait. What is
  * inside logs first, though it happened last. So it leaves a mark, and what is outside then reads
  * its rows again instead of believing what it was handed: those that are gone it passes over, since
@@ -21,8 +24,8 @@ struct text {
     const struct cdc_shape *t;
     const struct cdc_want *w;
     const char *old_rows, *new_rows;
-    const char *at;
-    bool dynamic; /* the text will be within an EXECUTE */
+    const char *batch; /* its number */
+    bool dynamic;      /* the text will be within an EXECUTE */
 };
 
 static void add_ours(struct strbuf *out, const struct store *s) {
@@ -96,13 +99,13 @@ static void add_chosen(struct strbuf *out, const struct cdc_want *w, const char 
 
 /* The beginning of an INSERT, up to the row source; OFFSET 0 in add_end() has the JSON made once.
  */
-static void add_begin(const struct text *x, const char *action, const char *row) {
+static void add_begin(const struct text *x, const char *row) {
     strbuf_adds(x->out, "INSERT INTO ");
     add_ours(x->out, x->s);
     strbuf_addf(x->out,
-                "change_log (table_id, action, key, data, at) SELECT %d, d.a, d.k, CASE WHEN "
-                "octet_length(d.j) <= %zu THEN d.j END, %s FROM (SELECT %s AS a, ",
-                x->w->number, FEED_DATA_MAX, x->at, action);
+                "change_log (batch, idx, key, data) SELECT %s, row_number() OVER () - 1, d.k, CASE "
+                "WHEN octet_length(d.j) <= %zu THEN d.j END FROM (SELECT ",
+                x->batch, FEED_DATA_MAX);
     add_key(x->out, x->t, row);
     strbuf_adds(x->out, " AS k, ");
     add_data(x->out, x->w, row);
@@ -126,8 +129,8 @@ static void add_source(const struct text *x, const char *rows, bool again) {
     add_chosen(x->out, x->w, again ? "t" : "r");
 }
 
-static void write_rows(const struct text *x, const char *action, const char *rows, bool again) {
-    add_begin(x, action, again ? "t" : "r");
+static void write_rows(const struct text *x, const char *rows, bool again) {
+    add_begin(x, again ? "t" : "r");
     add_source(x, rows, again);
     add_end(x);
 }
@@ -142,7 +145,7 @@ static void add_gone(const struct text *x) {
 
 /* Rows that a DELETE took away, and that no one brought back. */
 static void write_deleted(const struct text *x) {
-    add_begin(x, "'delete'", "r");
+    add_begin(x, "r");
     add_source(x, x->old_rows, false);
     strbuf_adds(x->out, " WHERE ");
     add_gone(x);
@@ -151,7 +154,7 @@ static void write_deleted(const struct text *x) {
 
 /* Keys that an UPDATE left. */
 static void write_left(const struct text *x, bool again) {
-    add_begin(x, "'delete'", "r");
+    add_begin(x, "r");
     add_source(x, x->old_rows, false);
     strbuf_addf(x->out, " WHERE NOT EXISTS (SELECT 1 FROM %s AS n WHERE ", x->new_rows);
     add_key_text(x->out, x->t, "n");
@@ -165,57 +168,99 @@ static void write_left(const struct text *x, bool again) {
     add_end(x);
 }
 
-/* Keys that it came to, and those it stayed with. */
-static void write_moved(const struct text *x, bool again) {
-    CLEANUP(strbuf_release) struct strbuf action;
-    strbuf_init(&action, CDC_SCRIPT_MAX);
-    strbuf_addf(&action, "CASE WHEN EXISTS (SELECT 1 FROM %s AS o WHERE ", x->old_rows);
-    add_key_text(&action, x->t, "o");
-    strbuf_adds(&action, " = ");
-    add_key_text(&action, x->t, "r");
-    strbuf_adds(&action, ") THEN 'update' ELSE 'insert' END");
-    write_rows(x, action.p, x->new_rows, again);
+/* Keys that it came to, or those it stayed with. */
+static void write_moved(const struct text *x, bool again, bool stayed) {
+    add_begin(x, again ? "t" : "r");
+    add_source(x, x->new_rows, again);
+    strbuf_addf(x->out, " WHERE %sEXISTS (SELECT 1 FROM %s AS o WHERE ", stayed ? "" : "NOT ",
+                x->old_rows);
+    add_key_text(x->out, x->t, "o");
+    strbuf_adds(x->out, " = ");
+    add_key_text(x->out, x->t, "r");
+    strbuf_adds(x->out, ")");
+    add_end(x);
 }
 
+static void add_sequence(const struct text *x) {
+    CLEANUP(strbuf_release) struct strbuf name;
+    strbuf_init(&name, 1024);
+    add_ours(&name, x->s);
+    strbuf_adds(&name, "change_batches_batch_seq");
+    strbuf_adds(x->out, "nextval(");
+    cdc_add_text(x->out, PG, strbuf_str(&name));
+    strbuf_addc(x->out, ')');
+}
+
+#define INDENT "                "
+
+static void begin_batch(const struct text *x) {
+    strbuf_adds(x->out, INDENT "tain_batch := ");
+    add_sequence(x);
+    strbuf_adds(x->out, ";\n" INDENT);
+}
+
+/* A statement that changed nothing leaves a number that nobody has. */
+static void end_batch(const struct text *x, const char *action) {
+    strbuf_adds(x->out, ";\n" INDENT "GET DIAGNOSTICS tain_n = ROW_COUNT;\n" INDENT
+                        "IF tain_n > 0 THEN INSERT INTO ");
+    add_ours(x->out, x->s);
+    strbuf_addf(x->out,
+                "change_batches (batch, at, n, table_id, action) VALUES (tain_batch, tain_at, "
+                "tain_n, %d, '%s'); END IF;\n",
+                x->w->number, action);
+}
+
+/* No row, but what is to be said of the whole table. */
 static void write_resync(const struct text *x, const char *action) {
+    begin_batch(x);
     strbuf_adds(x->out, "INSERT INTO ");
     add_ours(x->out, x->s);
-    strbuf_addf(x->out, "change_log (table_id, action, at) VALUES (%d, '%s', %s)", x->w->number,
-                action, x->at);
+    strbuf_adds(x->out, "change_log (batch, idx) VALUES (tain_batch, 0)");
+    end_batch(x, action);
 }
 
 /* A statement of the function, as it stands or behind an EXECUTE. */
-enum piece { ROWS_INSERTED, ROWS_DELETED, KEYS_LEFT, KEYS_MOVED };
+enum piece { ROWS_INSERTED, ROWS_DELETED, KEYS_LEFT, KEYS_STAYED, KEYS_COME, PIECES };
 
 static void write_piece(const struct text *x, enum piece p, bool again) {
+    static const char *const actions[PIECES] = {
+        [ROWS_INSERTED] = "insert", [ROWS_DELETED] = "delete", [KEYS_LEFT] = "delete",
+        [KEYS_STAYED] = "update",   [KEYS_COME] = "insert",
+    };
     CLEANUP(strbuf_release) struct strbuf sql;
     strbuf_init(&sql, CDC_SCRIPT_MAX);
     struct text inner = *x;
     inner.out = &sql;
-    inner.at = x->dynamic ? "$1" : "tain_at";
+    inner.batch = x->dynamic ? "$1" : x->batch;
     if (p == ROWS_INSERTED)
-        write_rows(&inner, "'insert'", x->new_rows, again);
+        write_rows(&inner, x->new_rows, again);
     else if (p == ROWS_DELETED)
         write_deleted(&inner);
     else if (p == KEYS_LEFT)
         write_left(&inner, again);
     else
-        write_moved(&inner, again);
-    strbuf_adds(x->out, "                ");
+        write_moved(&inner, again, p == KEYS_STAYED);
+    begin_batch(x);
     if (x->dynamic) {
         strbuf_adds(x->out, "EXECUTE ");
         cdc_add_text(x->out, PG, strbuf_str(&sql));
-        strbuf_adds(x->out, " USING tain_at");
+        strbuf_adds(x->out, " USING tain_batch");
     } else {
         strbuf_add_str(x->out, strbuf_str(&sql));
     }
-    strbuf_adds(x->out, ";\n");
+    end_batch(x, actions[p]);
+}
+
+static void write_keys(const struct text *x, bool again) {
+    write_piece(x, KEYS_LEFT, again);
+    write_piece(x, KEYS_COME, again);
+    write_piece(x, KEYS_STAYED, again);
 }
 
 static void write_plain(const struct text *x, const char *action, const char *rows) {
-    strbuf_adds(x->out, "                ");
-    write_rows(x, action, rows, false);
-    strbuf_adds(x->out, ";\n");
+    begin_batch(x);
+    write_rows(x, rows, false);
+    end_batch(x, action);
 }
 
 /* Sums of hashes: whether the old keys and the new ones are the same set, without remembering them.
@@ -229,17 +274,15 @@ static void add_key_sum(const struct text *x, const char *rows) {
 static void write_update(const struct text *x) {
     strbuf_adds(x->out, "        ELSIF TG_OP = 'UPDATE' THEN\n"
                         "            IF tain_again THEN\n");
-    write_piece(x, KEYS_LEFT, true);
-    write_piece(x, KEYS_MOVED, true);
+    write_keys(x, true);
     strbuf_adds(x->out, "            ELSIF ");
     add_key_sum(x, x->old_rows);
     strbuf_adds(x->out, " = ");
     add_key_sum(x, x->new_rows);
     strbuf_adds(x->out, " THEN\n");
-    write_plain(x, "'update'", x->new_rows);
+    write_plain(x, "update", x->new_rows);
     strbuf_adds(x->out, "            ELSE\n");
-    write_piece(x, KEYS_LEFT, false);
-    write_piece(x, KEYS_MOVED, false);
+    write_keys(x, false);
     strbuf_adds(x->out, "            END IF;\n");
 }
 
@@ -248,39 +291,35 @@ static void write_keyed(const struct text *x) {
                         "            IF tain_again THEN\n");
     write_piece(x, ROWS_INSERTED, true);
     strbuf_adds(x->out, "            ELSE\n");
-    write_plain(x, "'insert'", x->new_rows);
+    write_plain(x, "insert", x->new_rows);
     strbuf_adds(x->out, "            END IF;\n");
     write_update(x);
     strbuf_adds(x->out, "        ELSIF TG_OP = 'DELETE' THEN\n"
                         "            IF tain_again THEN\n");
     write_piece(x, ROWS_DELETED, true);
     strbuf_adds(x->out, "            ELSE\n");
-    write_plain(x, "'delete'", x->old_rows);
+    write_plain(x, "delete", x->old_rows);
     strbuf_adds(x->out, "            END IF;\n");
 }
 
 static void write_keyless(const struct text *x) {
-    strbuf_adds(x->out, "        IF tain_again AND TG_OP <> 'TRUNCATE' THEN\n            ");
+    strbuf_adds(x->out, "        IF tain_again AND TG_OP <> 'TRUNCATE' THEN\n");
     write_resync(x, "resync");
-    strbuf_adds(x->out, ";\n        ELSIF TG_OP = 'INSERT' THEN\n");
-    write_plain(x, "'insert'", x->new_rows);
+    strbuf_adds(x->out, "        ELSIF TG_OP = 'INSERT' THEN\n");
+    write_plain(x, "insert", x->new_rows);
     strbuf_adds(x->out, "        ELSIF TG_OP = 'UPDATE' THEN\n");
-    write_plain(x, "'update'", x->new_rows);
+    write_plain(x, "update", x->new_rows);
     strbuf_adds(x->out, "        ELSIF TG_OP = 'DELETE' THEN\n");
-    write_plain(x, "'delete'", x->old_rows);
+    write_plain(x, "delete", x->old_rows);
 }
 
 /* A note has the number that its change would have had: taken while the row is still locked. */
 static void write_note(const struct text *x, const char *op, const char *one, const char *two) {
     strbuf_addf(x->out, "            %s INSERT INTO ", op);
     add_ours(x->out, x->s);
-    strbuf_adds(x->out, "cdc_failures (seq, table_id, action, key, error, at) SELECT nextval(");
-    CLEANUP(strbuf_release) struct strbuf sequence;
-    strbuf_init(&sequence, 1024);
-    add_ours(&sequence, x->s);
-    strbuf_adds(&sequence, "change_log_seq_seq");
-    cdc_add_text(x->out, PG, strbuf_str(&sequence));
-    strbuf_addf(x->out, "), %d, lower(TG_OP), d.k, left(tain_why, 500), tain_at FROM (SELECT ",
+    strbuf_adds(x->out, "cdc_failures (batch, table_id, action, key, error, at) SELECT ");
+    add_sequence(x);
+    strbuf_addf(x->out, ", %d, lower(TG_OP), d.k, left(tain_why, 500), tain_at FROM (SELECT ",
                 x->w->number);
     add_key(x->out, x->t, "r");
     strbuf_addf(x->out, " AS k FROM %s AS r", one);
@@ -301,7 +340,10 @@ static void write_handler(const struct text *x) {
                 "        BEGIN\n",
                 now);
     if (x->t->n_key) {
-        write_note(x, "IF TG_OP = 'INSERT' THEN", x->new_rows, NULL);
+        write_note(x,
+                   x->t->anothers ? "IF tain_strange THEN RAISE; ELSIF TG_OP = 'INSERT' THEN"
+                                  : "IF TG_OP = 'INSERT' THEN",
+                   x->new_rows, NULL);
         write_note(x, "ELSIF TG_OP = 'DELETE' THEN", x->old_rows, NULL);
         write_note(x, "ELSIF TG_OP = 'UPDATE' THEN", x->old_rows, x->new_rows);
         strbuf_adds(x->out, "            ELSE RAISE; END IF;\n");
@@ -324,6 +366,18 @@ static void write_handler(const struct text *x) {
                 "    RETURN NULL;\n"
                 "END\n",
                 x->w->number);
+}
+
+/* Before anything is made JSON, keys too; then only the table is noted. */
+static void write_caution(const struct text *x) {
+    if (!x->t->anothers)
+        return;
+    strbuf_adds(x->out, "        tain_strange := ");
+    cdc_pg_add_strange(x->out);
+    strbuf_adds(x->out, ";\n"
+                        "        IF tain_strange THEN\n"
+                        "            RAISE EXCEPTION 'a cast of a stranger''s';\n"
+                        "        END IF;\n");
 }
 
 static void write_marks(const struct text *x) {
@@ -351,19 +405,25 @@ void cdc_pg_body(const struct store *s, const struct cdc_shape *t, const struct 
         .w = w,
         .old_rows = t->by_row ? "(SELECT OLD.*)" : "tain_old",
         .new_rows = t->by_row ? "(SELECT NEW.*)" : "tain_new",
-        .at = "tain_at",
+        .batch = "tain_batch",
         .dynamic = !t->by_row,
     };
+    if (!cdc_pg_settled(t, w)) /* said here, since by its body a function is known to be current */
+        strbuf_adds(out, "-- with settings of its own\n");
     strbuf_adds(out, "#variable_conflict use_variable\n"
                      "DECLARE\n"
                      "    tain_at bigint;\n"
+                     "    tain_batch bigint;\n"
+                     "    tain_n int;\n"
                      "    tain_depth int;\n"
                      "    tain_mark text;\n"
                      "    tain_again boolean := false;\n"
-                     "    tain_why text;\n"
-                     "BEGIN\n"
-                     "    BEGIN\n"
-                     "        tain_at := ");
+                     "    tain_why text;\n");
+    strbuf_adds(out, t->anothers ? "    tain_strange boolean := true;\n" : "");
+    strbuf_adds(out, "BEGIN\n"
+                     "    BEGIN\n");
+    write_caution(&x);
+    strbuf_adds(out, "        tain_at := ");
     add_ours(out, s);
     strbuf_adds(out, "tain_now_ms();\n");
     write_marks(&x);
@@ -371,9 +431,9 @@ void cdc_pg_body(const struct store *s, const struct cdc_shape *t, const struct 
         write_keyed(&x);
     else
         write_keyless(&x);
-    strbuf_adds(out, "        ELSE\n            ");
+    strbuf_adds(out, "        ELSE\n");
     write_resync(&x, "truncate");
-    strbuf_adds(out, ";\n        END IF;\n");
+    strbuf_adds(out, "        END IF;\n");
     write_handler(&x);
 }
 

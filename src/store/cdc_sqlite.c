@@ -15,6 +15,8 @@ struct looking {
     bool broken, partial, of_key;
     size_t n;
     const struct cdc_column *members[CDC_KEY_MAX];
+    struct str orders[CDC_KEY_MAX]; /* the collation of each */
+    bool lax;                       /* one of them takes different texts for equal */
     struct strbuf uniques;
 };
 
@@ -88,8 +90,9 @@ static const struct cdc_column *column_of(const struct cdc_shape *t, struct str 
 }
 
 static void finish_index(struct looking *l) {
-    bool whole = l->n > 0 && !l->broken && !l->of_key;
-    bool full = true;
+    /* a row with the very key of the new one is no other row, whatever becomes of it */
+    bool whole = l->n > 0 && !l->broken && (!l->of_key || l->lax);
+    bool full = !l->of_key;
     for (size_t i = 0; i < l->n; i++)
         full = full && l->members[i]->settled;
     if (whole && full && !l->partial && l->t->n_key == 0) {
@@ -103,11 +106,13 @@ static void finish_index(struct looking *l) {
             cdc_add_name(&l->uniques, l->members[i]->name);
             strbuf_adds(&l->uniques, " = NEW.");
             cdc_add_name(&l->uniques, l->members[i]->name);
+            strbuf_adds(&l->uniques, " COLLATE ");
+            cdc_add_name(&l->uniques, l->orders[i]);
         }
         strbuf_addc(&l->uniques, ')');
     }
     l->n = 0;
-    l->broken = false;
+    l->broken = l->lax = false;
 }
 
 static enum verdict take_unique(void *ctx, const struct db_row *row) {
@@ -120,10 +125,13 @@ static enum verdict take_unique(void *ctx, const struct db_row *row) {
         l->of_key = db_row_int(row, 2) == 1;
     }
     const struct cdc_column *c = column_of(l->t, db_row_text(row, 3));
-    if (!c || l->n == CDC_KEY_MAX)
+    if (!c || l->n == CDC_KEY_MAX) {
         l->broken = true;
-    else
-        l->members[l->n++] = c;
+        return V_OK;
+    }
+    l->orders[l->n] = arena_str(l->a, db_row_text(row, 4));
+    l->lax = l->lax || !same_name(l->orders[l->n], STR("BINARY"));
+    l->members[l->n++] = c;
     return V_OK;
 }
 

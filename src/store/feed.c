@@ -12,6 +12,7 @@ static enum verdict take_state(void *ctx, const struct db_row *row) {
         .head = db_row_int(row, 1),
         .oldest = db_row_int(row, 2),
         .history_to = db_row_int(row, 3),
+        .retired = db_row_int(row, 4),
     };
     return V_OK;
 }

@@ -52,13 +52,15 @@ struct feed_state {
     int64_t head;       /* the last position given out, 0: none yet */
     int64_t oldest;     /* the first one that is still kept; head + 1: none is */
     int64_t history_to; /* ids of items up to here are history: catch-up logs none of them */
+    int64_t retired;    /* tables that are logged no more, and whose changes are no longer public */
 };
 MUST_CHECK enum verdict store_feed_state(struct store *s, struct feed_state *ret, struct err *e);
 
-/* Gives positions to what is committed and has none, at most `max` changes, in one transaction;
- * *ret_n of them. First it looks whether the database began a new life, and if so begins an epoch.
- * Rings when there were some. Nothing is numbered on SQLite, where it was done. V_CONFLICT: this
- * database is a standby. */
+/* Gives positions to what is committed and has none, the changes of at most `max` statements, in
+ * one transaction; *ret_n of them, and if those are fewer than `max` there are no more. First it
+ * looks whether the database began a new life, and if so begins an epoch. Rings when there were
+ * some. Nothing is numbered on SQLite, where it was done. V_CONFLICT: this database is a standby.
+ */
 MUST_CHECK enum verdict store_feed_publish(struct store *s, size_t max, size_t *ret_n,
                                            struct err *e);
 /* The oldest change without a position, as its age in milliseconds; -1: there is none. */
@@ -73,7 +75,8 @@ MUST_CHECK enum verdict store_feed_resolve(struct store *s, struct feed_id since
 
 /* The changes behind `pos`, in order, without a hole in between: at most `max` of them, and no
  * further than some `max_bytes` of data (one at least). What was pruned is simply not there: who
- * reads compares with `pos + 1`. Texts live in the arena. */
+ * reads compares with `pos + 1`, and may find none at all though there are some further on. Texts
+ * live in the arena. */
 MUST_CHECK enum verdict store_feed_read(struct store *s, struct arena *a, int64_t pos, size_t max,
                                         size_t max_bytes, const struct feed_change **ret,
                                         size_t *ret_n, struct err *e);

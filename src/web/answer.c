@@ -114,8 +114,27 @@ static void sit(struct request *r, struct desk *d) {
     r->call.store = d->store;
 }
 
+/* No response: nothing is wrong, and the loop thread goes on with it. */
+static void check(struct request *r, struct desk *d) {
+    struct err e = {0};
+    enum verdict v = desk_store(d, &e);
+    sit(r, d);
+    if (v == V_OK)
+        v = r->route->check(&r->call, &e);
+    if (v == V_RETRY && d->store && desk_recover(d))
+        v = r->route->check(&r->call, &e);
+    if (v != V_OK)
+        answer_conclude(r, v, &e);
+    r->desk = NULL;
+    arena_reset(&d->arena);
+}
+
 void answer(struct request *r, struct desk *d) {
     struct err e = {0};
+    if (r->checking) {
+        check(r, d);
+        return;
+    }
     bool no_store = r->streams || r->route->kind == ROUTE_STATIC;
     enum verdict v = no_store ? V_OK : desk_store(d, &e);
     sit(r, d);

@@ -114,6 +114,11 @@ struct route {
     /* May be NULL. Answers in place of fn when the client takes an event stream; on the loop
      * thread, at once and without a store. */
     call_fn *stream;
+    /* May be NULL. Of a static route or a socket: whether a call has to be looked at by `check`
+     * first, on a query thread with a store; what that answers is an error, or V_OK: then the call
+     * goes on as usual. */
+    bool (*must_check)(const struct call *c);
+    call_fn *check;
 };
 
 /* What a route belongs to, for metrics. */

@@ -3,6 +3,7 @@
 
 #include "web/feed_key.h"
 #include "web/server.h"
+#include "web/topics.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -128,14 +129,37 @@ static enum verdict read_since(const struct call *c, struct feed_id *ret, struct
                    STR_FMT(text));
 }
 
-static enum verdict read_filter(struct listener *l, struct feed_filter *ret, struct err *e) {
+static enum verdict read_filter(struct str topics, struct str actions, bool all,
+                                struct feed_filter *ret, struct err *e) {
     struct err why;
-    enum verdict v = feed_filter_read(str_of(l->topics), str_of(l->actions), ret, &why);
+    enum verdict v = feed_filter_read(topics, actions, ret, &why);
+    ret->public_only = !all;
     if (v == V_OK)
         return V_OK;
     bool of_tables = str_starts(str_of(why.msg), "tables:"); /* they are topics here */
     return err_set(e, v, "feed", 0, "%s%s", of_tables ? "topics" : "",
                    why.msg + (of_tables ? strlen("tables") : 0));
+}
+
+static enum verdict filter_of(const struct call *c, struct feed_filter *ret, struct err *e) {
+    if (call_param(c, "tables").p)
+        return err_set(e, V_INVALID, "feed", 0, "tables: they are called topics here");
+    return read_filter(call_param(c, "topics"), call_param(c, "actions"),
+                       feed_key_of(c) == FEED_KEY_RIGHT, ret, e);
+}
+
+/* Only what would be listened to otherwise. */
+static bool must_check(const struct call *c) {
+    struct feed_filter f;
+    struct err e;
+    return web_feed(c->web) && feed_key_of(c) != FEED_KEY_WRONG && filter_of(c, &f, &e) == V_OK &&
+           !topics_are_known(web_topics(c->web), &f);
+}
+
+static enum verdict check(struct call *c, struct err *e) {
+    struct feed_filter f;
+    enum verdict v = filter_of(c, &f, e);
+    return v == V_OK ? topics_check(web_topics(c->web), c->store, &f, "topics", e) : v;
 }
 
 static struct listener *listener_new(struct call *c) {
@@ -153,10 +177,9 @@ static enum verdict join(struct listener *l, struct call *c, bool all, struct er
     struct feed_join j = {.wake = on_news, .connection = l};
     enum verdict v = read_since(c, &j.since, e);
     if (v == V_OK)
-        v = read_filter(l, &j.filter, e);
+        v = read_filter(str_of(l->topics), str_of(l->actions), all, &j.filter, e);
     if (v != V_OK)
         return v;
-    j.filter.public_only = !all;
     l->from_now = j.since.pos < 0;
     l->feed = feed_join(web_feed(c->web), &j);
     return V_OK;
@@ -180,8 +203,12 @@ static enum verdict get_events(struct call *c, struct err *e) {
         return refuse(c, 503, "too many event streams are open");
     if (key == FEED_KEY_WRONG)
         return refuse(c, 403, "that is not the key; without one there are the public topics");
+    struct feed_filter asked;
+    enum verdict v = filter_of(c, &asked, e);
+    if (v != V_OK)
+        return v;
     struct listener *l = listener_new(c);
-    enum verdict v = join(l, c, key == FEED_KEY_RIGHT, e);
+    v = join(l, c, key == FEED_KEY_RIGHT, e);
     if (v != V_OK || !l->feed) {
         listener_free(l);
         return v == V_OK ? refuse(c, 503, "too many clients of the change feed") : v;
@@ -195,7 +222,12 @@ static enum verdict get_events(struct call *c, struct err *e) {
 }
 
 static const struct route routes[] = {
-    {"/events", get_events, ROUTE_STATIC, DIALECT_API},
+    {.pattern = "/events",
+     .fn = get_events,
+     .kind = ROUTE_STATIC,
+     .dialect = DIALECT_API,
+     .must_check = must_check,
+     .check = check},
 };
 
 const struct route_table events_routes = {routes, ARRAY_LEN(routes), AREA_FEED};

@@ -14,11 +14,16 @@ bool feed_key_equals(struct str key, struct str given) {
     return differ == 0;
 }
 
-/* What stands behind "Bearer"; absent when it is another scheme. */
+static bool has_scheme(struct str header, const char *scheme) {
+    size_t n = strlen(scheme);
+    return header.n >= n && strncasecmp(header.p, scheme, n) == 0;
+}
+
+/* What stands behind "Bearer"; absent when there is no such word. */
 static struct str bearer(struct str header) {
     static const char scheme[] = "Bearer ";
     size_t n = sizeof scheme - 1;
-    if (header.n < n || strncasecmp(header.p, scheme, n) != 0)
+    if (!has_scheme(header, scheme))
         return STR_NONE;
     while (n < header.n && header.p[n] == ' ')
         n++;
@@ -27,6 +32,9 @@ static struct str bearer(struct str header) {
 
 enum feed_key feed_key_of(const struct call *c) {
     struct str header = call_header(c, "Authorization");
+    /* A proxy that asks for a password leaves these to us; they are none of ours. */
+    if (has_scheme(header, "Basic ") || has_scheme(header, "Digest "))
+        header = STR_NONE;
     struct str given = header.p ? bearer(header) : call_param(c, "key");
     if (!header.p && !given.p)
         return FEED_KEY_NONE;

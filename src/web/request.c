@@ -199,6 +199,14 @@ static enum MHD_Result enqueue(struct request *r) {
     return MHD_YES;
 }
 
+/* Makes a response on the loop thread. */
+static void answer_here(struct request *r) {
+    if (r->route->kind == ROUTE_SOCKET)
+        ws_door_answer(r);
+    else
+        answer(r, &r->loop->desk);
+}
+
 static enum MHD_Result run(struct request *r) {
     struct loop *l = r->loop;
     struct err e;
@@ -216,10 +224,9 @@ static enum MHD_Result run(struct request *r) {
         return refuse(r, MHD_HTTP_NOT_FOUND, "");
     if (r->preflight)
         return answer_preflight(r);
-    if (r->route->kind == ROUTE_SOCKET) {
-        ws_door_answer(r);
-        return queue_response(r);
-    }
+    r->checking = r->route->must_check && r->route->must_check(&r->call);
+    if (r->checking)
+        return enqueue(r);
     r->streams = r->route->stream && call_accepts(&r->call, "text/event-stream");
     if (r->streams) {
         answer(r, &l->desk);
@@ -227,7 +234,7 @@ static enum MHD_Result run(struct request *r) {
     }
     if (r->route->kind == ROUTE_QUERY || (r->route->kind == ROUTE_QUICK && l->web->o.shared))
         return enqueue(r);
-    answer(r, &l->desk);
+    answer_here(r);
     return queue_response(r);
 }
 
@@ -310,6 +317,11 @@ static void look_at(struct loop *l, struct request *r, bool done) {
         if (!r->borrowed)
             put_back(l, r);
         return;
+    }
+    if (done && r->checking) {
+        r->checking = false;
+        if (!r->response)
+            answer_here(r);
     }
     if (r->state == REQUEST_WAITS && r->response)
         r->state = REQUEST_READY;

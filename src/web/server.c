@@ -6,6 +6,7 @@
 #include "web/events.h"
 #include "web/herald.h"
 #include "web/stream.h"
+#include "web/topics.h"
 #include "web/visitors.h"
 #include "web/ws.h"
 
@@ -48,6 +49,10 @@ struct events *web_events(const struct web *w) {
     return w->events;
 }
 
+struct topics *web_topics(const struct web *w) {
+    return w->topics;
+}
+
 void web_wrote(struct web *w) {
     herald_ring(w->herald);
     if (w->reader)
@@ -63,7 +68,16 @@ int64_t web_silence_ms(const struct web *w) {
     }
     if (w->hall && now - ws_hall_beat(w->hall) > worst)
         worst = now - ws_hall_beat(w->hall);
-    return worst;
+    int64_t feed = web_feed_silence_ms(w);
+    return feed > worst ? feed : worst;
+}
+
+int64_t web_feed_down_ms(const struct web *w) {
+    return w->reader ? feed_down_ms(w->reader) : 0;
+}
+
+int64_t web_feed_silence_ms(const struct web *w) {
+    return w->reader ? feed_silence_ms(w->reader) : 0;
 }
 
 int64_t web_db_down_ms(const struct web *w) {
@@ -240,6 +254,7 @@ enum verdict web_start(const struct web_options *o, struct web **ret, struct err
     fill_in(&w->o);
     w->listen_fd = -1;
     w->feed = w->o.feed_hub;
+    w->topics = topics_new(w->o.clock);
     w->crowd = crowd_new(w->o.max_per_address);
     w->streams = stream_hub_new(&stream_door, most_streams(w->o.max_connections));
     enum verdict v = address_listen(w->o.listen, BACKLOG, &w->listen_fd, &w->port, e);
@@ -326,6 +341,7 @@ void web_stop(struct web *w) {
     herald_stop(w->herald);
     feed_stop(w->reader);
     events_free(w->events);
+    topics_free(w->topics);
     if (!w->o.feed_hub)
         feed_hub_free(w->feed);
     stream_hub_free(w->streams);

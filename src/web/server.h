@@ -61,13 +61,17 @@ struct feed_hub *web_feed(const struct web *w);
 /* A writer of this process has committed: event streams and the feed look now. Any thread. */
 void web_wrote(struct web *w);
 struct events *web_events(const struct web *w); /* see web/events.h */
+struct topics *web_topics(const struct web *w); /* see web/topics.h */
 /* May one more event stream be opened, so that others than streams find room too? */
 bool web_has_room(const struct web *w);
-/* Since when the most silent loop thread has not turned; it does so several times a second. How
- * long a query takes is the database's affair. */
+/* Since when the most silent thread has not moved, of the loops, the WebSockets and the feed; each
+ * does so about every second. How long a query takes is the database's affair. */
 int64_t web_silence_ms(const struct web *w);
 /* For how long no thread has been able to reach the archive; 0: it answers. */
 int64_t web_db_down_ms(const struct web *w);
+/* As feed_down_ms() and feed_silence_ms() say; 0 where there is no feed. */
+int64_t web_feed_down_ms(const struct web *w);
+int64_t web_feed_silence_ms(const struct web *w);
 /* Stops accepting, lets what runs come to its end, then ends every thread. NULL is fine. */
 void web_stop(struct web *w);
 

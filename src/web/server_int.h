@@ -57,6 +57,7 @@ struct request {
     bool too_long, head, accepts_gzip, streaming;
     bool api_line;       /* the URI as it came is one of an API: how an early refusal looks */
     bool streams;        /* it is answered by its route's `stream` */
+    bool checking;       /* its query thread answers nothing but what is wrong */
     bool preflight;      /* a browser asks whether a page of elsewhere may ask */
     struct str path_raw; /* in uri; for the log */
 
@@ -109,6 +110,7 @@ struct web {
     struct feed_hub *feed; /* NULL: no archive, no feed */
     struct feed_reader *reader;
     struct events *events;
+    struct topics *topics;
     atomic_bool stopping, ended;
     _Atomic int64_t db_failed_since, db_ok_at; /* clock_mono(); 0: not failing */
 };

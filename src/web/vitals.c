@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define MAX_REASONS (VITAL_N + 2)
+#define MAX_REASONS (VITAL_N + 3)
 
 struct reason {
     const char *check;
@@ -30,6 +30,11 @@ void vitals_post(struct vitals *v, const struct vitals_report *r) {
     atomic_store(&v->posted, true);
 }
 
+void vitals_post_feed(struct vitals *v, int64_t down_ms, int64_t silence_ms) {
+    atomic_store(&v->feed_down_ms, down_ms);
+    atomic_store(&v->feed_silence_ms, silence_ms);
+}
+
 static void add(struct reasons *r, const char *check, const char *fmt, ...) PRINTF_LIKE(3, 4);
 static void add(struct reasons *r, const char *check, const char *fmt, ...) {
     struct reason *x = &r->rows[r->n++];
@@ -48,6 +53,9 @@ static void find_stuck(const struct vitals *v, struct reasons *r) {
     int64_t silent = clock_mono(v->clock) - atomic_load(&v->beat);
     if (silent > VITALS_BEAT_MS)
         add(r, "loop", "the main loop has not turned for %lld s", in_seconds(silent));
+    int64_t feed = atomic_load(&v->feed_silence_ms);
+    if (v->watched & VITAL_BIT(VITAL_FEED) && feed > VITALS_BEAT_MS)
+        add(r, "feed", "the thread of the change feed has not moved for %lld s", in_seconds(feed));
 }
 
 static void find_updater(const struct vitals *v, struct reasons *r) {
@@ -69,6 +77,10 @@ static void find_unready(const struct vitals *v, struct reasons *r) {
     int64_t down = atomic_load(&v->db_down_ms);
     if (v->watched & VITAL_BIT(VITAL_DATABASE) && down > VITALS_DATABASE_MS)
         add(r, "database", "the database has not answered for %lld s", in_seconds(down));
+    int64_t feed = atomic_load(&v->feed_down_ms);
+    if (v->watched & VITAL_BIT(VITAL_FEED) && feed > VITALS_FEED_MS)
+        add(r, "feed", "the change feed has had no answer of its database for %lld s",
+            in_seconds(feed));
     if (atomic_load(&v->standby))
         return;
     find_updater(v, r);

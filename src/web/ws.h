@@ -1,5 +1,5 @@
 /* The WebSocket clients of the change feed: one thread, feed-ws, owns their sockets from the moment
- * the HTTP library hands them over. It gathers what is new for 25 ms and sends it to each client in
+ * the HTTP library hands them over. It gathers what is new for 20 ms and sends it to each client in
  * one go, reads what they say, and keeps time. Places are reserved before the upgrade, by loop
  * threads. Started and stopped by the main thread. */
 #ifndef TAIN_WEB_WS_H
@@ -7,7 +7,8 @@
 
 #include "web/ws_peer.h"
 
-#define WS_FLUSH_MS 25
+/* Less than from one look of the feed to the next: a flush that was late is not so for ever. */
+#define WS_FLUSH_MS 20
 
 struct ws_hall;
 

@@ -2,6 +2,7 @@
 
 #include "web/feed_key.h"
 #include "web/routes.h"
+#include "web/topics.h"
 #include "web/visitors.h"
 #include "web/web_metrics.h"
 #include "web/ws.h"
@@ -18,8 +19,35 @@
 
 enum ws_refusal { REFUSED_KEY, REFUSED_REQUEST, REFUSED_FULL };
 
-static const struct route routes[] = {
-    {.pattern = "/cdc", .kind = ROUTE_SOCKET, .dialect = DIALECT_API}};
+static enum verdict filter_of(const struct call *c, struct feed_filter *ret, struct err *e) {
+    if (call_param(c, "topics").p)
+        return err_set(e, V_INVALID, "feed", 0, "topics: they are called tables here");
+    return feed_filter_read(call_param(c, "tables"), call_param(c, "actions"), ret, e);
+}
+
+/* Who has no key, or asks for nonsense, learns so without the database. */
+static bool must_check(const struct call *c) {
+    struct feed_filter f;
+    struct err e;
+    return feed_key_of(c) == FEED_KEY_RIGHT && filter_of(c, &f, &e) == V_OK &&
+           !topics_are_known(web_topics(c->web), &f);
+}
+
+static enum verdict check(struct call *c, struct err *e) {
+    struct feed_filter f;
+    enum verdict v = filter_of(c, &f, e);
+    if (v == V_OK)
+        v = topics_check(web_topics(c->web), c->store, &f, "tables", e);
+    if (v == V_INVALID)
+        metric_add(&m_ws_refused, REFUSED_REQUEST, 1);
+    return v;
+}
+
+static const struct route routes[] = {{.pattern = "/cdc",
+                                       .kind = ROUTE_SOCKET,
+                                       .dialect = DIALECT_API,
+                                       .must_check = must_check,
+                                       .check = check}};
 const struct route_table cdc_routes = {routes, ARRAY_LEN(routes), AREA_FEED};
 
 /* What waits for the upgrade. */
@@ -136,6 +164,11 @@ void ws_door_answer(struct request *r) {
     }
     if (!shape_is_right(r, accept))
         return;
+    struct feed_filter asked;
+    if (filter_of(c, &asked, &e) != V_OK) {
+        refuse(r, REFUSED_REQUEST, MHD_HTTP_BAD_REQUEST, e.msg);
+        return;
+    }
     if (ws_ask_read(call_param(c, "since"), call_param(c, "tables"), call_param(c, "actions"), &ask,
                     &e) != V_OK) {
         refuse(r, REFUSED_REQUEST, MHD_HTTP_BAD_REQUEST, e.msg);

@@ -305,6 +305,15 @@ void ws_peer_close(struct ws_peer *p, enum ws_end end, const char *why) {
     become(p, WS_CLOSING);
 }
 
+/* A greeting that had to wait, a page to be tried again, what was queued here. News are not: they
+ * are gathered, and who looked for them with each tick would send them one by one. */
+static bool is_due(const struct ws_peer *p, int64_t now) {
+    if (p->state == WS_WAITING)
+        return true;
+    bool again = !p->reading && p->read_at && now >= p->read_at;
+    return again || (!p->blocked && (!ws_out_empty(&p->out) || ws_wire_pending(p->wslay)));
+}
+
 void ws_peer_tick(struct ws_peer *p) {
     int64_t now = now_of(p);
     if (p->state == WS_CLOSING || p->state == WS_ENDING) {
@@ -326,8 +335,8 @@ void ws_peer_tick(struct ws_peer *p) {
         p->heard = false;
         p->ping_at = now + p->house->ping_ms;
     }
-    ws_peer_out(
-        p); /* a page that is due again, a greeting that had to wait, what was queued here */
+    if (is_due(p, now))
+        ws_peer_out(p);
 }
 
 bool ws_peer_is_over(const struct ws_peer *p) {

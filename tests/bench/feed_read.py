@@ -24,14 +24,18 @@ DATA = ("'{{\"id\":' || {i} || ',\"deleted\":false,\"type\":\"comment\",\"by\":\
 
 
 def fill(db, count):
-    """Changes as triggers write them."""
+    """Changes as triggers write them; on PostgreSQL each is of a statement of its own."""
     columns = 'INSERT INTO change_log (table_id, action, key, data, at) '
     key = "'{{\"id\":' || {i} || '}}'"
     row = f"SELECT 1, 'insert', {key}, {DATA}, 1700000000000 "
     if db.name == 'postgres':
-        db.server.psql('SET search_path TO tain; ' + columns + row.format(i='i')
-                       + f'FROM generate_series(1, {count}) AS i', 'bench')
-        db.server.psql('ANALYZE tain.change_log', 'bench')
+        each = f'FROM generate_series(1, {count}) AS i; '
+        db.server.psql('SET search_path TO tain; '
+                       'INSERT INTO change_batches (batch, n, table_id, action, at) '
+                       f"SELECT i, 1, 1, 'insert', 1700000000000 {each}"
+                       'INSERT INTO change_log (batch, idx, key, data) '
+                       + f'SELECT i, 0, {key}, {DATA} '.format(i='i') + each
+                       + 'ANALYZE change_batches; ANALYZE change_log', 'bench')
         return
     subprocess.run(['python3', '-c', 'import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); '
                     'db.execute(sys.argv[2]); db.commit()', db.path,

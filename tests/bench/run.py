@@ -2,12 +2,13 @@
 """How fast is a durable catch-up, next to fetching alone?
 
     tests/bench/run.py [--quick] [--only http1|http2|memory|import|updater|pages|serve|search|
-                       feed|feed-read|feed-write|enrich] [--build DIR] [--json FILE]
+                       feed|feed-read|feed-write|enrich] [--build DIR] [--alone] [--json FILE]
 
 nginx serves 100,000 item files on loopback. A plain libcurl loop (reference.c) fetches them and
 throws them away; `tain catchup` stores them, in SQLite with a sync per commit and in PostgreSQL as
 it comes. The runs take turns, and each is divided by the mean of the two reference runs around it,
-so that what else the machine does hits both. The figure is the median over the rounds.
+so that what else the machine does hits both. The figure is the median over the rounds. `--alone`
+gives it the processors before everyone else (alone.py); the last line says so.
 `--only import` measures dumps: 200,000 items into an archive and out of it (dumps.py);
 `--only updater` what the stream names, and how soon it is stored (updater.py); `--only pages` a
 page with a thousand comments next to the SQL that reads them (pages.py); `--only serve` items by
@@ -36,6 +37,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(ROOT / 'tests' / 'support'))  # behind this folder, which has its own updater.py
 
 import measure  # noqa: E402
+from alone import Alone  # noqa: E402
 from dumps import bench_dumps  # noqa: E402
 from enrich import bench_enrich  # noqa: E402
 from feed_read import bench_feed_read  # noqa: E402
@@ -238,14 +240,16 @@ def print_table(bench):
     print(f'\n{"what":{width}}{"figure":30}{"goal":24}')
     for r in bench.rows:
         print(f'{r["what"]:{width}}{r["figure"]:30}{r["goal"]:24}{verdicts[r["met"]]}'.rstrip())
+    alone = ', what was measured weighed above it' if bench.options.alone else ''
     print(f'{measure.machine()}; load average {bench.load:.1f} before, '
-          f'{os.getloadavg()[0]:.1f} after')
+          f'{os.getloadavg()[0]:.1f} after{alone}')
 
 
 def write_json(bench, path):
     runs = [{k: v for k, v in dataclasses.asdict(c).items() if k != 'output'} for c in bench.runs]
     pathlib.Path(path).write_text(json.dumps(
-        {'machine': measure.machine(), 'table': bench.rows, 'runs': runs}, indent=1) + '\n')
+        {'machine': measure.machine(), 'alone': bench.options.alone, 'table': bench.rows,
+         'runs': runs}, indent=1) + '\n')
 
 
 def run_all(bench, databases):
@@ -294,6 +298,8 @@ def parse_options():
     p.add_argument('--db', choices=('sqlite', 'postgres'), help='one database only')
     p.add_argument('--rounds', type=int, help='rounds per protocol (3)')
     p.add_argument('--build', type=pathlib.Path, default=ROOT / 'build', help='the build folder')
+    p.add_argument('--alone', action='store_true',
+                   help='weigh what is measured above all else that runs on the machine (root)')
     p.add_argument('--json', help='write the figures and every run to this file')
     options = p.parse_args()
     options.build = options.build.resolve()
@@ -317,6 +323,8 @@ def main():
         for program in (bench.tain, bench.reference_program):
             if not os.path.exists(program):
                 sys.exit(f'bench: {program} is not there; build first')
+        if options.alone:
+            stack.enter_context(Alone())
         databases = []
         if options.db in (None, 'sqlite'):
             databases.append(Sqlite(work))

@@ -141,6 +141,30 @@ void x(struct fix *f, const char *fmt, ...) {
     va_end(ap);
 }
 
+void log_changes(struct fix *f, int table, int n, int64_t at) {
+    char from[200];
+    snprintf(from, sizeof from,
+             "FROM (WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM t WHERE i < %d)"
+             " SELECT i FROM t) AS t",
+             n);
+    if (fix_kind == DB_SQLITE)
+        x(f,
+          "INSERT INTO change_log (table_id, action, key, data, at)"
+          " SELECT %d, 'insert', '{\"id\":' || i || '}', '{}', %lld %s",
+          table, (long long)at, from);
+    else
+        x(f,
+          "WITH b AS (INSERT INTO change_batches (n, table_id, action, at)"
+          " VALUES (%d, %d, 'insert', %lld) RETURNING batch)"
+          " INSERT INTO change_log (batch, idx, key, data)"
+          " SELECT (SELECT batch FROM b), i - 1, '{\"id\":' || i || '}', '{}' %s",
+          n, table, (long long)at, from);
+}
+
+const char *log_stamps(void) {
+    return fix_kind == DB_SQLITE ? "change_log" : "change_batches";
+}
+
 const char *dump(struct fix *f) {
     static const char *const tables[] = {"items",
                                          "kids",
@@ -164,7 +188,8 @@ const char *dump(struct fix *f) {
     strbuf_init(&all, (size_t)64 << 20);
     for (size_t i = 0; i < ARRAY_LEN(tables); i++)
         strbuf_addf(&all, "%s: %s\n", tables[i], q(f, "SELECT * FROM %s ORDER BY 1, 2", tables[i]));
-    strbuf_addf(&all, "change_log: %s\n",
-                q(f, "SELECT table_id, action, key, data FROM change_log ORDER BY seq"));
+    strbuf_addf(&all, "changes: %s\n",
+                q(f, "SELECT table_id, action, key, data FROM changes ORDER BY %s",
+                  fix_kind == DB_SQLITE ? "pos" : "batch, idx"));
     return arena_strdup(&f->arena, all.p);
 }

@@ -53,7 +53,12 @@ const char *q(struct fix *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int64_t qi(struct fix *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void x(struct fix *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 #define assert_q(expected, ...) assert_string_equal(q(__VA_ARGS__), expected)
-const char *dump(struct fix *f); /* every row of every table */
+const char *dump(struct fix *f);
+
+/* n changes of a table in the log, as one statement makes them: inserts of the keys 1 to n. */
+void log_changes(struct fix *f, int table, int n, int64_t at);
+/* Where the log has the stamp of a change. */
+const char *log_stamps(void); /* every row of every table */
 
 #define assert_ok(call)                                   \
     do {                                                  \
@@ -135,6 +140,8 @@ int cdc_tests(void);
 int feed_order_tests(void);
 int cdc_pg_tests(void);
 int cdc_lite_tests(void);
+int cdc_watch_tests(void);
+int plain_role_tests(void);
 int row_tests(void);
 int lane_tests(void);
 int source_tests(void);

@@ -74,22 +74,28 @@ static void chosen_columns(void **state) {
     assert_non_null(strstr(e.msg, "list of columns"));
     assert_int_equal(try_install(f, name, "n,nope", false, &t, &e), V_INVALID);
     assert_non_null(strstr(e.msg, "no column nope"));
-    assert_ok(try_install(f, name, "n,N,n", true, &t, &e));
+    /* the key is in every event, so whoever publishes it has to say so */
+    assert_int_equal(try_install(f, name, "n", true, &t, &e), V_INVALID);
+    assert_non_null(strstr(e.msg, "id is of the key of orders"));
+    assert_ok(try_install(f, name, "n,N,n,id", true, &t, &e));
     /* what was logged by another rule is not shown by this one */
     assert_int_equal(t.number, 101);
     assert_true(t.is_public);
-    assert_true(str_eqc(t.columns, "n"));
+    assert_true(str_eqc(t.columns, "n,id"));
     x(f, "INSERT INTO %s VALUES (2, 'secret', 2)", name);
     assert_q("100|0 101|1", f,
-             "SELECT l.table_id, c.is_public FROM change_log l JOIN cdc_tables c ON c.table_id = "
-             "l.table_id ORDER BY l.seq");
+             "SELECT l.table_id, c.is_public FROM changes l JOIN cdc_tables c ON c.table_id = "
+             "l.table_id ORDER BY 1");
     assert_string_equal(logged(f), "insert {\"id\":1} {\"id\":1,\"v\":\"secret\",\"n\":1}; "
-                                   "insert {\"id\":2} {\"n\":2}");
+                                   "insert {\"id\":2} {\"n\":2,\"id\":2}");
     t = listed(f, "orders");
     assert_true(t.present && t.is_public && t.number == 101 && str_eqc(t.key, "id") &&
-                str_eqc(t.columns, "n"));
+                str_eqc(t.columns, "n,id"));
     assert_ok(store_cdc_remove(f->s, str_of(name), &e));
     assert_int_equal(store_cdc_remove(f->s, str_of(name), &e), V_NOT_FOUND);
+    struct feed_state st;
+    assert_ok(store_feed_state(f->s, &st, &e));
+    assert_int_equal(st.retired, 2); /* readers look again at what they hold */
     x(f, "INSERT INTO %s VALUES (3, 'secret', 3)", name);
     assert_string_equal(logged(f), "-");
     assert_int_equal(listed(f, "orders").number, 0);

@@ -89,6 +89,40 @@ static void rows_that_are_replaced(void **state) {
                         "delete {\"id\":\"x\"}; insert {\"id\":\"y\"} {\"id\":\"y\",\"u\":\"a\"}");
 }
 
+/* The index may take for equal what the column, or a key to the letter, does not. */
+static void rows_that_are_replaced_whatever_the_case(void **state) {
+    struct fix *f = *state;
+    x(f, "CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT)");
+    x(f, "CREATE UNIQUE INDEX people_name ON people (name COLLATE NOCASE)");
+    install(f, "people", NULL);
+    x(f, "INSERT INTO people VALUES (1, 'Bob')");
+    x(f, "REPLACE INTO people VALUES (2, 'BOB')");
+    assert_string_equal(logged(f),
+                        "insert {\"id\":1} {\"id\":1,\"name\":\"Bob\"}; delete {\"id\":1}; "
+                        "insert {\"id\":2} {\"id\":2,\"name\":\"BOB\"}");
+    x(f, "INSERT INTO people VALUES (3, 'Al')");
+    x(f, "UPDATE OR REPLACE people SET name = 'bob' WHERE id = 3");
+    assert_string_equal(logged(f),
+                        "insert {\"id\":3} {\"id\":3,\"name\":\"Al\"}; delete {\"id\":2}; "
+                        "update {\"id\":3} {\"id\":3,\"name\":\"bob\"}");
+    const char *const kinds[] = {"", " WITHOUT ROWID"};
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        x(f, "CREATE TABLE names%zu (name TEXT COLLATE NOCASE PRIMARY KEY, v)%s", i, kinds[i]);
+        char name[16];
+        snprintf(name, sizeof name, "names%zu", i);
+        install(f, name, "v");
+        x(f, "INSERT INTO %s VALUES ('Bob', 1)", name);
+        x(f, "REPLACE INTO %s VALUES ('Bob', 2)", name);
+        x(f, "REPLACE INTO %s VALUES ('bob', 3)", name);
+        x(f, "INSERT INTO %s VALUES ('BOB', 4) ON CONFLICT (name) DO UPDATE SET v = 5", name);
+        assert_string_equal(
+            logged(f), "insert {\"name\":\"Bob\"} {\"v\":1}; insert {\"name\":\"Bob\"} {\"v\":2}; "
+                       "delete {\"name\":\"Bob\"}; insert {\"name\":\"bob\"} {\"v\":3}; "
+                       "update {\"name\":\"bob\"} {\"v\":5}");
+        assert_true(listed(f, name).present);
+    }
+}
+
 static void triggers_beside_ours(void **state) {
     struct fix *f = *state;
     x(f, "CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT)");
@@ -152,6 +186,7 @@ int cdc_lite_tests(void) {
         CDC_CASE(every_value),
         CDC_CASE(keys_of_any_kind),
         CDC_CASE(rows_that_are_replaced),
+        CDC_CASE(rows_that_are_replaced_whatever_the_case),
         CDC_CASE(triggers_beside_ours),
         CDC_CASE(a_wide_table),
         CDC_CASE(what_sqlite_cannot_log),

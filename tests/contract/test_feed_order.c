@@ -131,7 +131,7 @@ static void what_has_no_position_is_never_dropped(void **state) {
     assert_ok(store_feed_waiting(f->s, &age, &e));
     assert_int_equal(age, -1);
     run(r, INSERT(1));
-    x(f, "UPDATE change_log SET at = %lld", (long long)T0 - 500);
+    x(f, "UPDATE change_batches SET at = %lld", (long long)T0 - 500);
     assert_ok(store_feed_waiting(f->s, &age, &e));
     assert_int_equal(age, 500);
     assert_ok(store_feed_prune(f->s, 0, 0, &n, &e));
@@ -148,7 +148,7 @@ static void publishers_take_turns(void **state) {
     struct err e;
     struct raw *r = writer(f);
     size_t n;
-    run(r, "INSERT INTO change_log (table_id, action, at) SELECT 100, 'resync', i"
+    run(r, "INSERT INTO change_batches (n, table_id, action, at) SELECT 1, 100, 'resync', i"
            " FROM generate_series(1, 25) AS t (i)");
     assert_ok(store_feed_publish(f->s, 10, &n, &e));
     assert_int_equal(n, 10);
@@ -157,8 +157,39 @@ static void publishers_take_turns(void **state) {
     assert_ok(store_feed_publish(f->s, 10, &n, &e));
     assert_int_equal(n, 5);
     assert_q("25|25|25", f,
-             "SELECT MAX(pos), COUNT(*), COUNT(*) FILTER (WHERE pos = at) FROM change_log");
+             "SELECT MAX(pos), COUNT(*), COUNT(*) FILTER (WHERE pos = at) FROM change_batches");
     raw_close(r);
+}
+
+static void *publish_ten(void *store) {
+    struct err e;
+    size_t n = 0;
+    return store_feed_publish(store, 10, &n, &e) == V_OK ? (void *)n : NULL;
+}
+
+/* Two at the same moment: who comes second begins where the first one ended, which it cannot see
+ * before that one has committed. */
+static void who_comes_second_waits(void **state) {
+    struct fix *f = *state;
+    struct raw *first = writer(f);
+    pthread_t second;
+    void *n;
+    run(first, "BEGIN");
+    run(first, "SELECT head FROM feed_state WHERE only_row = 1 FOR UPDATE");
+    x(f, "INSERT INTO change_batches (n, table_id, action, at) SELECT 1, 100, 'resync', i"
+         " FROM generate_series(1, 3) AS t (i)");
+    assert_int_equal(pthread_create(&second, NULL, publish_ten, fix_open(f)), 0);
+    while (qi(f, "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()"
+                 " AND cardinality(pg_blocking_pids(pid)) > 0") == 0)
+        usleep(10000);
+    run(first, "UPDATE feed_state SET head = 5");
+    run(first, "COMMIT");
+    assert_int_equal(pthread_join(second, &n), 0);
+    assert_int_equal((intptr_t)n, 3);
+    assert_q("6,7,8|8", f,
+             "SELECT string_agg(pos::text, ',' ORDER BY batch), (SELECT head FROM feed_state)"
+             " FROM change_batches");
+    raw_close(first);
 }
 
 enum { WRITERS = 6, ROUNDS = 40, ROWS = 3 };
@@ -327,7 +358,7 @@ static void a_stranger_writes(void **state) {
     struct raw *r = writer(f);
     char sql[400];
     snprintf(sql, sizeof sql,
-             "SET ROLE %s; CREATE TEMP TABLE change_log (seq INT); SET search_path TO pg_temp",
+             "SET ROLE %s; CREATE TEMP TABLE change_log (batch INT); SET search_path TO pg_temp",
              role);
     run(r, sql);
     snprintf(sql, sizeof sql,
@@ -365,6 +396,7 @@ int feed_order_tests(void) {
         CASE(a_forgotten_prepared_transaction),
         CASE(what_has_no_position_is_never_dropped),
         CASE(publishers_take_turns),
+        CASE(who_comes_second_waits),
         CASE(a_crowd_of_writers),
         CASE(the_doorbell),
         CASE(a_doorbell_that_dies),

@@ -164,11 +164,7 @@ static void what_fails_leaves_no_news(void **state) {
 static void others_move_the_mark(void **state) {
     struct fix *f = *state;
     live(f, T0, "{'id':5,'type':'story'}");
-    for (int i = 0; i < 3; i++)
-        x(f,
-          "INSERT INTO change_log (table_id, action, key, data, at)"
-          " VALUES (100, 'insert', '{\"id\":7}', '{}', %lld)",
-          (long long)T0);
+    log_changes(f, 100, 3, T0);
     x(f, "DELETE FROM items WHERE id = 5");
     int64_t mark = 0;
     assert_int_equal(mark_of(f), 5);
@@ -189,9 +185,10 @@ static void changes_are_counted_by_minutes(void **state) {
     live(f, T0, "{'id':7,'type':'story'}");
     put_user(f, "a", 1, true);
     (void)mark_of(f);
-    x(f, "UPDATE change_log SET at = %lld", (long long)T0 - 1000);
-    x(f, "UPDATE change_log SET at = %lld WHERE seq = 2", (long long)T0 - 61000);
-    x(f, "UPDATE change_log SET at = %lld WHERE seq = 3", (long long)T0 + 61000);
+    const char *pos = fix_kind == DB_SQLITE ? "seq" : "pos";
+    x(f, "UPDATE %s SET at = %lld", log_stamps(), (long long)T0 - 1000);
+    x(f, "UPDATE %s SET at = %lld WHERE %s = 2", log_stamps(), (long long)T0 - 61000, pos);
+    x(f, "UPDATE %s SET at = %lld WHERE %s = 3", log_stamps(), (long long)T0 + 61000, pos);
     assert_ok(store_recent_rate(f->s, rate, 3, &e));
     assert_int_equal(rate[0], 0);
     assert_int_equal(rate[1], 1);

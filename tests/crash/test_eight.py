@@ -14,10 +14,12 @@ from lib import E2E, EXIT_DONE, YOUNG_SPAN, OnPostgres, wait_until  # noqa: E402
 
 PROCESSES = 8
 KILLS = int(os.environ.get('CRASH_ROUNDS', 10))
-LONGEST_WAIT = 0.5  # seconds between two kills
-# The pace of the upstream until the last kill, so that the work outlasts them all.
-DELAY_MS, CONCURRENCY = 200, 4
-LAST = 2000 + int(KILLS * 2 * PROCESSES * CONCURRENCY * 1000 / DELAY_MS)  # 2 s for each
+MOST_BETWEEN = 80  # requests between two kills
+CONCURRENCY = 4
+LAST = 2000 + KILLS * 4 * MOST_BETWEEN
+# The pace of the upstream until the last kill. The last ids are so late, for as many segments as
+# there are processes and more, that the work outlasts all kills.
+PACE = (f'range={LAST - 1999}-{LAST}:delay=4000', 'items:delay=200')
 TROUBLE = ('share=0.02:status=500:times=1', 'share=0.01:garbage:times=2',
            'share=0.01:reset:times=1')
 
@@ -33,8 +35,14 @@ class Eight(OnPostgres, E2E):
         return self.start_catchup(archive, demo, '--end-id', LAST, '--segment-width', 100,
                                   '--batch-size', 25, '--concurrency', CONCURRENCY)
 
+    @staticmethod
+    def let_work(demo, n):
+        """Until so many more requests have come."""
+        least = demo.stats()['requests']['item'] + n
+        wait_until(lambda: demo.stats()['requests']['item'] >= least, what=f'{n} requests')
+
     def kill_and_replace(self, chance):
-        demo = self.demo(*TROUBLE, f'items:delay={DELAY_MS}', maxitem=LAST + YOUNG_SPAN)
+        demo = self.demo(*TROUBLE, *PACE, maxitem=LAST + YOUNG_SPAN)
         archive = self.archive()
         runs = [self.begin(archive, demo) for _ in range(PROCESSES)]
         held = set()
@@ -42,7 +50,7 @@ class Eight(OnPostgres, E2E):
             if n == KILLS // 2:  # by now something is stored, on any machine
                 wait_until(lambda: archive.snapshot() and self.look(archive).ids,
                            what='a stored item')
-            time.sleep(chance.uniform(0.02, LONGEST_WAIT))
+            self.let_work(demo, chance.randrange(MOST_BETWEEN) if n else 0)
             victim = runs.pop(chance.randrange(len(runs)))
             self.assertTrue(victim.running(), 'the kills came too late')
             victim.kill()

@@ -21,6 +21,7 @@ from updater import UpdaterTest  # noqa: E402
 ROUNDS = int(os.environ.get('CRASH_ROUNDS', 4))
 WRITERS, TURNS = 64, 6
 ROWS = 25
+MOST_BETWEEN = 400  # changes between two deaths
 
 # Each change of a row counts it up, so that the true order of a row is known. Rows are taken in the
 # order of their ids: nobody waits in a circle.
@@ -115,8 +116,8 @@ class FeedUnderFire(UpdaterTest):
         return self.archive.rows('SELECT head FROM feed_state')[0][0]
 
     def all_numbered(self):
-        waiting, head = self.archive.rows('SELECT (SELECT COUNT(*) FROM change_log WHERE pos IS '
-                                          'NULL), (SELECT head FROM feed_state)')[0]
+        waiting, head = self.archive.rows('SELECT (SELECT COUNT(*) FROM change_batches WHERE '
+                                          'pos IS NULL), (SELECT head FROM feed_state)')[0]
         return head if waiting == 0 else None
 
     def assert_heard(self):
@@ -177,12 +178,10 @@ class FeedUnderFire(UpdaterTest):
         for n in (0, 1, 1):
             self.follow_at(n)
         self.ready()
-        writing = self.begin_writing(1000)
+        self.writing = self.begin_writing(1000)
         deaths = {'reader': 0, 'server': 0, 'database': 0}
         for n in range(ROUNDS):
-            before = self.head()
-            wait_until(lambda: self.head() > before, 120, 'something new', every=0.05)
-            time.sleep(chance.uniform(0, 1))
+            self.hear_more(chance.randrange(MOST_BETWEEN))
             kind = list(deaths)[n % 3] if n < 3 else chance.choice(list(deaths))
             deaths[kind] += 1
             if kind == 'reader':
@@ -195,12 +194,9 @@ class FeedUnderFire(UpdaterTest):
             else:
                 self.server.crash()
                 self.server.start()
-            if writing.poll() is not None:
-                writing = self.begin_writing(1000)
-        before = self.head()
-        wait_until(lambda: self.head() > before, 120, 'something new', every=0.05)
-        writing.kill()
-        writing.wait()
+        self.hear_more(0)
+        self.writing.kill()
+        self.writing.wait()
         wait_until(lambda: not self.archive.rows(
             "SELECT 1 FROM pg_stat_activity WHERE application_name = 'pgbench'"), 60,
             'the end of the writers')
@@ -208,6 +204,16 @@ class FeedUnderFire(UpdaterTest):
         n = self.assert_heard()
         print(f'\n  {n} changes, deaths: {deaths}: every reader heard every change once',
               flush=True)
+
+    def hear_more(self, n):
+        """Until more than n changes have got positions; writers that have ended are replaced."""
+        most = self.head() + n
+
+        def heard():
+            if self.writing.poll() is not None:
+                self.writing = self.begin_writing(1000)
+            return self.head() > most
+        wait_until(heard, what='something new', every=0.05)
 
     def replace(self, old):
         """The reader dies with what it had not written down; another goes on with its last id."""

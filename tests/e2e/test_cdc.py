@@ -58,16 +58,16 @@ class Cdc(E2E):
 
     def test_list(self):
         archive = self.with_orders()
-        self.cdc(archive, 'install', '--table', f'{self.schema}.orders', '--columns', 'v',
+        self.cdc(archive, 'install', '--table', f'{self.schema}.orders', '--columns', 'id,v',
                  '--public')
         found = self.tables(archive)
         self.assertEqual(set(found), {'items', 'users', 'orders'})
         orders = found['orders']
         self.assertEqual((orders['schema'], orders['key'], orders['columns'], orders['public'],
                           orders['present'], orders['trouble'], orders['failures']),
-                         (self.schema, 'id', 'v', True, True, None, 0))
+                         (self.schema, 'id', 'id,v', True, True, None, 0))
         text = self.cdc(archive, 'list').out
-        self.assertRegex(text, rf'\n{self.schema}\.orders +public +id +v +logged\n')
+        self.assertRegex(text, rf'\n{self.schema}\.orders +public +id +id,v +logged\n')
 
     def test_wrong_usage(self):
         archive = self.with_orders()
@@ -112,22 +112,62 @@ class Cdc(E2E):
 class CdcOnSqlite(OnSqlite, Cdc):
     schema = 'main'
 
+    def test_what_is_no_utf8(self):
+        archive = self.with_orders()
+        self.cdc(archive, 'install', '--table', 'orders')
+        self.write(archive, "INSERT INTO orders VALUES (1, CAST(x'636166e9' AS TEXT), 'x')")
+        result = self.cdc(archive, 'tail', '--no-follow', '--since', 'oldest')
+        self.assertEqual(json.loads(result.out)['data']['v'], 'caf?')
+
 
 class CdcOnPostgres(OnPostgres, Cdc):
     def test_a_failure_is_healed_by_a_reader(self):
         archive = self.with_orders()
         self.cdc(archive, 'install', '--table', 'orders', '--columns', 'v')
-        archive.execute('ALTER TABLE change_log ADD CONSTRAINT no CHECK (table_id < 100)')
+        archive.execute('ALTER TABLE change_batches ADD CONSTRAINT no CHECK (table_id < 100)')
         self.write(archive, "INSERT INTO orders VALUES (1, 'a', 'x')")
         self.assertEqual(self.tables(archive)['orders']['failures'], 1)
         self.assertIn(('warn', 'public.orders: 1 changes could not be logged and wait'),
                       self.doctor(archive))
-        archive.execute('ALTER TABLE change_log DROP CONSTRAINT no')
+        archive.execute('ALTER TABLE change_batches DROP CONSTRAINT no')
         tail = self.start('cdc', 'tail', '--db', archive.uri, '--since', 'oldest')
         wait_until(lambda: not archive.rows('SELECT 1 FROM cdc_failures'), PATIENCE,
                    'the failure to be healed')
         tail.kill()
         self.assertEqual([e['data'] for e in self.tail(archive)], [{'v': 'a'}])
+
+    def test_what_no_trigger_saw_is_read_again_and_mended_as_told(self):
+        archive = self.archive()
+        self.cdc(archive, 'install', '--table', 'nothing', code=EXIT_USAGE)  # makes the archive
+        archive.execute('CREATE TABLE public.orders (id INTEGER PRIMARY KEY, v TEXT) '
+                        'PARTITION BY RANGE (id)')
+        archive.execute('CREATE TABLE public.few PARTITION OF public.orders '
+                        'FOR VALUES FROM (0) TO (10)')
+        self.cdc(archive, 'install', '--table', 'orders', '--columns', 'id,v', '--public')
+        self.write(archive, "INSERT INTO orders VALUES (1, 'a')")
+        archive.execute('TRUNCATE public.few')
+        tail = self.start('cdc', 'tail', '--db', archive.uri, '--since', 'oldest')
+        wait_until(lambda: [e['action'] for e in self.tail(archive)] == ['insert', 'resync'],
+                   PATIENCE, 'the truncated partition to be told of')
+        tail.kill()
+        archive.execute('ALTER TABLE public.few DISABLE TRIGGER USER')
+        command = 'tain cdc install --table public.orders --columns id,v --public'
+        self.assertEqual(self.tables(archive)['orders']['mend'], command)
+        self.assertIn(f'    {command}\n', self.cdc(archive, 'list').out)
+        self.assertIn(command, self.run_tain('doctor', '--db', archive.uri, '--upstream',
+                                             self.demo().url).out)
+        self.cdc(archive, *command.split()[2:])
+        self.assertEqual((self.tables(archive)['orders']['mend'],
+                          self.tables(archive)['orders']['trouble']), (None, None))
+
+    def test_texts_are_utf8_whatever_the_environment_says(self):
+        archive = self.with_orders()
+        self.cdc(archive, 'install', '--table', 'orders')
+        self.write(archive, "INSERT INTO orders VALUES (1, U&'caf\\00e9', 'x')")
+        result = self.run_tain('cdc', 'tail', '--no-follow', '--since', 'oldest', '--db',
+                               archive.uri, env={'PGCLIENTENCODING': 'LATIN1'})
+        self.assertEqual(result.code, EXIT_DONE, result)
+        self.assertEqual(json.loads(result.out)['data']['v'], 'caf\u00e9')
 
 
 del Cdc

@@ -119,9 +119,16 @@ class Pages:
         cls.addClassCleanup(cls.connection.close)
 
     def fetch(self, path):
-        self.connection.request('GET', path)
-        answer = self.connection.getresponse()
-        return answer.status, answer.headers, answer.read()
+        for attempt in (1, 2):
+            try:
+                self.connection.request('GET', path)
+                answer = self.connection.getresponse()
+                return answer.status, answer.headers, answer.read()
+            except (http.client.HTTPException, OSError):
+                self.connection.close()  # it may have been closed as idle
+                if attempt == 2:
+                    raise
+        return None
 
     def page(self, path):
         """A page that is as it should be."""

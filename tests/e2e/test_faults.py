@@ -68,7 +68,7 @@ class Passing(OnSqlite, E2E):
         self.assertEqual(stats['repeated_ids'], 0)
 
     def test_drip(self):
-        self.heals('drip', '--timeout', '700ms', times=1, share=0.01)
+        self.heals('drip', '--timeout', '4s', times=1, share=0.01)
 
     def test_redirect_to_itself_is_followed(self):
         report, _, _ = self.heals('redirect=same', times=1000)
@@ -105,7 +105,7 @@ class Mixture:
                  'delay=300', 'drip')
         demo = self.demo(*(f'rate=0.0{"05" if k == "drip" else "2"}:{k}' for k in kinds))
         archive = self.archive()
-        self.catchup(archive, demo, '--end-id', 2500, '--timeout', '1s', '--retry-attempts', 12)
+        self.catchup(archive, demo, '--end-id', 2500, '--timeout', '4s', '--retry-attempts', 12)
         struck = demo.stats()['faults']
         for kind in {k.partition('=')[0] for k in kinds}:
             self.assertGreater(struck[kind], 0, kind)
@@ -194,7 +194,7 @@ class SqliteDeadLetters(DeadLetters, OnSqlite, E2E):
         goes on to the next; resets are counted by what the run says, not by what was seen."""
         demo = self.demo('id=10:reset', 'id=20:drip', 'id=30:redirect=endless')
         archive = self.archive()
-        report = self.catchup(archive, demo, '--end-id', 100, '--timeout', '1s',
+        report = self.catchup(archive, demo, '--end-id', 100, '--timeout', '4s',
                               code=EXIT_UNRESOLVED).report
         self.assertGreaterEqual(report['fetched'], 100 + 3 * 7)  # and probes before giving up
         self.assertEqual(sorted((x['id'], x['state'], x['attempts'], x['class'])
@@ -257,7 +257,7 @@ class Outages(OnSqlite, E2E):
     def begin(self, archive, demo, hi, *arguments):
         """A run in the middle of its work; eight attempts take it a third of a second."""
         run = self.start_catchup(archive, demo, '--end-id', hi, '--retry-max-ms', 50,
-                                 '--metrics-bind', '127.0.0.1:0', '--rps', 300, *arguments)
+                                 '--metrics-bind', '127.0.0.1:0', '--rps', 150, *arguments)
         wait_until(lambda: demo.stats()['requests']['item'] > hi / 4, what='a quarter of the work')
         self.assertTrue(run.running())
         return run
@@ -287,11 +287,12 @@ class Outages(OnSqlite, E2E):
     def test_401_storm(self):
         """Permission denied for everything is not a matter of single ids."""
         demo, archive = self.demo('items:status=401:after=1000:for=3s'), self.archive()
-        run = self.start_catchup(archive, demo, '--end-id', 3000, '--wait', '8s')
+        run = self.start_catchup(archive, demo, '--end-id', 3000, '--wait', '60s')
         self.survives(archive, demo, run, 3000)
 
     def test_upstream_is_killed(self):
-        demo, archive = self.demo('items:delay=10'), self.archive()
+        # a port that the system gives to nobody while the upstream is away
+        demo, archive = self.demo('items:delay=10', port=free_port()), self.archive()
         run = self.begin(archive, demo, 3000)
         demo.stop()
         self.await_illness(run)
@@ -345,17 +346,19 @@ class Beginnings(OnSqlite, E2E):
 
 class Stragglers(OnSqlite, E2E):
     def test_the_cursor_moves_on(self):
-        demo, archive = self.demo('id=7:delay=12000'), self.archive()
+        demo, archive = self.demo('id=7:delay=20000'), self.archive()
         run = self.start_catchup(archive, demo, '--end-id', 900, '--segment-width', 300)
 
         def passed():
+            """Those around it are there, which on a slow machine may be late, too."""
             look = self.look(archive)
-            return [x for x in look.exceptions if x['id'] == 7] and look
+            cursors = [s['cursor'] for s in look.mirror if s['start_id'] == 1]
+            late = [x['id'] for x in look.exceptions if x['state'] == 'pending']
+            return cursors == [300] and late in ([7], []) and look
 
-        look = wait_until(lambda: archive.snapshot() and passed(), what='a row for the straggler')
+        look = wait_until(lambda: archive.snapshot() and passed(), what='a cursor behind it')
         straggler, = (x for x in look.exceptions if x['id'] == 7)
         self.assertEqual((straggler['state'], straggler['class']), ('pending', 'straggler'))
-        self.assertEqual([s['cursor'] for s in look.mirror if s['start_id'] == 1], [300])
         self.assertEqual(look.frontier, 6)
         self.assert_invariants(archive)
         self.assertTrue(run.running())

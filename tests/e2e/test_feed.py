@@ -2,9 +2,11 @@
 every change once, in the order of the log, whoever dies meanwhile. `tain cdc tail` is a reader like
 the one in every server, with its output on a file."""
 
+import collections
 import fcntl
 import json
 import os
+import re
 import signal
 import sqlite3
 import struct
@@ -14,6 +16,7 @@ import threading
 import unittest
 
 from lib import E2E, EXIT_DONE, EXIT_USAGE, OnPostgres, OnSqlite, Run, TAIN, environment, wait_until
+from events import drop_changes
 from swallow import Swallow
 
 LONG = 120  # seconds: a deadline, reached by nothing but a fault
@@ -69,6 +72,18 @@ def transactions(writer, count):
         yield steps
 
 
+def doings(count):
+    """What the writers do together: (action, user), how often."""
+    verbs = {'INSERT': 'insert', 'UPDATE': 'update', 'DELETE': 'delete'}
+    done = collections.Counter({('insert', 'hot'): 1})
+    for writer in range(WRITERS):
+        for steps in transactions(writer, count):
+            for sql in steps:
+                name = re.search(r"'([^']+)'", sql).group(1)
+                done[verbs[sql.split()[0]], name] += 1
+    return done
+
+
 class Fanout:
     def fresh(self):
         archive = self.archive()
@@ -85,12 +100,12 @@ class Fanout:
         return [self.tail(archive, '--since', 'oldest') for _ in range(count)]
 
     def in_log(self, archive):
-        return archive.rows(f'SELECT COUNT(*) FROM change_log WHERE {self.NUMBERED}')[0][0]
+        return archive.rows('SELECT COUNT(*) FROM changes WHERE pos IS NOT NULL')[0][0]
 
     def changes(self, archive):
         """The log itself, in its order."""
-        rows = archive.rows(f'SELECT {self.POSITION}, action, key, data FROM change_log '
-                            f'WHERE {self.NUMBERED} ORDER BY 1')
+        rows = archive.rows('SELECT pos, action, key, data FROM changes '
+                            'WHERE pos IS NOT NULL ORDER BY 1')
         return [(pos, action, json.loads(key), json.loads(data)) for pos, action, key, data in rows]
 
     def heard(self, tail, events):
@@ -122,6 +137,9 @@ class Fanout:
         writers = self.write(archive, 60)
         late = self.tail(archive, '--since', 'oldest')
         self.everyone(archive, writers, *listeners, late)
+        # and the log has what was done
+        heard = collections.Counter((e['action'], e['key']['id']) for e in late.lines())
+        self.assertEqual(heard, doings(60))
 
     def test_killed_and_resumed(self):
         archive = self.fresh()
@@ -187,7 +205,7 @@ class Fanout:
         self.write(archive, 10).join()
         all_of_it = self.run_tain('cdc', 'tail', '--db', archive.uri, '--no-follow', seconds=LONG)
         ids = [json.loads(line)['id'] for line in all_of_it.out.splitlines()]
-        archive.execute(f'DELETE FROM change_log WHERE {self.POSITION} <= 20')
+        drop_changes(archive, 20)
         result = self.run_tain('cdc', 'tail', '--db', archive.uri, '--no-follow', '--since',
                                ids[4], seconds=LONG)
         found = [json.loads(line) for line in result.out.splitlines()]
@@ -237,15 +255,13 @@ class Fanout:
     def test_wrong_usage(self):
         archive = self.fresh()
         for wrong in (('--since', '7'), ('--since', '1-2-3'), ('--actions', 'upsert'),
-                      ('--tables', 'a,,b')):
+                      ('--tables', 'a,,b'), ('--tables', 'items,nothing')):
             result = self.run_tain('cdc', 'tail', '--db', archive.uri, '--no-follow', *wrong)
             self.assertEqual(result.code, EXIT_USAGE, result)
             self.assertIn(wrong[0].strip('-'), result.err)
 
 
 class FeedOnSqlite(OnSqlite, Fanout, E2E):
-    POSITION, NUMBERED = 'seq', '1'
-
     def write(self, archive, count, writers=WRITERS):
         """Each is a connection of its own, as of another program."""
         return Together([threading.Thread(target=self.write_one, args=(archive, n, count))
@@ -278,8 +294,6 @@ class Together:
 
 
 class FeedOnPostgres(OnPostgres, Fanout, E2E):
-    POSITION, NUMBERED = 'pos', 'pos IS NOT NULL'
-
     def write(self, archive, count, writers=WRITERS):
         """Each is a psql. Some transactions wait before their commit, so that later ones overtake
         them."""
@@ -299,7 +313,7 @@ class FeedOnPostgres(OnPostgres, Fanout, E2E):
 
     def await_numbers(self, archive):
         def are_given():
-            return archive.rows('SELECT COUNT(*) FROM change_log WHERE pos IS NULL')[0][0] == 0
+            return archive.rows('SELECT COUNT(*) FROM change_batches WHERE pos IS NULL')[0][0] == 0
         wait_until(are_given, LONG, 'a number for every change', 0.1)
 
     def publisher(self, archive):

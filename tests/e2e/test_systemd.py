@@ -69,6 +69,7 @@ class Units(E2E):
 
     def wait_ready(self, run):
         wait_until(lambda: run.listener.has('READY') or not run.running(), what='READY=1')
+        run.listener.catch_up(ANSWER)
         self.assertTrue(run.listener.has('READY'), run.so_far())
 
     def wait_status(self, run, pattern, seconds=LEAST):
@@ -79,7 +80,16 @@ class Units(E2E):
         except AssertionError as e:
             raise AssertionError(f'{e}; it is {run.listener.status()!r}') from None
         if found == 'ended':
+            run.listener.catch_up(ANSWER)
             self.assertRegex(run.listener.status(), pattern, run.so_far())
+
+    def wait_told(self, run, pattern):
+        """The same for a status that may be followed by another one at any time."""
+        def told():
+            return any(re.search(pattern, status) for status in run.listener.all('STATUS'))
+        wait_until(lambda: told() or not run.running(), what=f'a status like {pattern!r}')
+        run.listener.catch_up(ANSWER)
+        self.assertTrue(told(), run.listener.all('STATUS'))
 
     def assert_end(self, name, result, code, clean, restarted):
         self.assertEqual(result.code, code, result)
@@ -90,11 +100,18 @@ class Confined(Run):
     """A run that may be confined before it begins."""
 
     def __init__(self, arguments, env, cwd, preexec=None):
-        self.preexec = preexec
+        self.preexec, self.listener = preexec, None
         super().__init__(arguments, env=env, cwd=cwd)
 
     def popen(self, command, **options):
         return subprocess.Popen(command, preexec_fn=self.preexec, **options)
+
+    def wait(self, seconds=LEAST):
+        """Its last words are read, too."""
+        result = super().wait(seconds)
+        if self.listener:
+            self.listener.catch_up(ANSWER)
+        return result
 
 
 @unittest.skipUnless(ANALYZE, 'systemd-analyze is not installed')
@@ -433,7 +450,7 @@ class Catchup(Units):
         self.settings['TAIN_RPS'] = '60'
         run = self.catchup_unit(demo)
         self.wait_ready(run)
-        self.wait_status(run, r'^catching up: \d+\.\d%, [\d.,]+/s.*; frontier [\d,]+')
+        self.wait_told(run, r'^catching up: \d+\.\d%, [\d.,]+/s.*; frontier [\d,]+')
         self.assert_end('tain-catchup', run.wait(), EXIT_DONE, True, False)
         self.assertEqual(run.listener.all('READY'), ['1'])
         self.assertEqual(run.listener.all('STOPPING'), ['1'])

@@ -15,6 +15,7 @@ from updater import QUICK, UpdaterTest, id_at, metric
 
 HOURS = 4  # what is recent
 MARGIN = 40  # ids by which the id clock may be wrong
+FEW = ('--concurrency', 16)  # requests at once
 
 
 class Page(Server):
@@ -57,6 +58,12 @@ class UpTest(UpdaterTest):
                 return item
         raise AssertionError('there is no such story')
 
+    @staticmethod
+    def slow_below(upstream, item):
+        """Until told otherwise the oldest ids come slowly: who looks late still finds them
+        missing."""
+        upstream.faults(f'range={upstream.first}-{item}:delay=300')
+
     def progress(self, run):
         return metric(run, 'catchup_progress_percent')
 
@@ -73,7 +80,8 @@ class Up:
         """Useful while history is still missing, and complete in the end."""
         upstream, archive = self.upstream(ids=9000, recent=True), self.archive()
         newest = self.new_story(upstream)
-        run = self.start_up(archive, upstream, '--rps', 400, '--recent-days', HOURS / 24)
+        self.slow_below(upstream, upstream.first + 4500)
+        run = self.start_up(archive, upstream, '--rps', 400, '--recent-days', HOURS / 24, *FEW)
         page = Page(self, run)
         wait_until(lambda: newest['id'] in page.stories(), what='the newest story on the page')
         self.assertEqual(page.ask(f"/v0/item/{newest['id']}.json")['title'], newest['title'])
@@ -88,6 +96,7 @@ class Up:
         seen = {i for s in look.mirror for i in range(s['start_id'], s['cursor'] + 1)}
         self.assertEqual([i for i in range(recent, upstream.maxitem + 1) if i not in seen], [])
         wait_until(lambda: newest['id'] in page.finds(newest['title']), what='the search')
+        upstream.faults()
         self.settle('history', run, archive, upstream)
         self.complete(archive, upstream)
         self.assertEqual(self.progress(run), 100)
@@ -102,15 +111,17 @@ class Up:
 
     def test_killed_in_the_midst_of_history(self):
         upstream, archive = self.upstream(ids=6000, recent=True), self.archive()
+        self.slow_below(upstream, upstream.first + 1500)
         kept = set()
         for share in (3, 20, 40, 55):
-            run = self.start_up(archive, upstream, '--rps', 600)
+            run = self.start_up(archive, upstream, '--rps', 600, *FEW)
             wait_until(lambda: self.progress(run) >= share, what=f'{share} percent')
             run.kill()
             look = self.assert_invariants(archive)
             kept = self.assert_kept(kept, look.ids)
             self.assertEqual(look.frontier, upstream.first - 1)
             upstream.grow_by(30, quiet=True)
+        upstream.faults()
         run = self.start_up(archive, upstream)
         self.settle('after four kills', run, archive, upstream)
         self.complete(archive, upstream)

@@ -254,7 +254,7 @@ class Killed:
         run.kill()
 
     def in_replay(self, archive, upstream):
-        upstream.faults('items:delay=200')
+        upstream.faults('items:delay=2000')  # the moment is over long before the replay is
         run = self.start_updater(archive, upstream, *REPLAY, '--concurrency', 16)
         self.say(run, 'items will be fetched again" for="startup replay"')
         self.wait_a_moment()
@@ -266,8 +266,8 @@ class Killed:
         self.follow(archive, upstream, *REPLAY).kill()
 
     def in_stop(self, archive, upstream):
-        run = self.follow(archive, upstream, *REPLAY)
-        upstream.faults('items:delay=100')
+        run = self.follow(archive, upstream, *REPLAY, '--concurrency', 16)
+        upstream.faults('items:delay=3000')
         upstream.change(upstream.first, upstream.maxitem)
         self.wait_metric(run, 'realtime_queue_depth', 100)
         run.signal(signal.SIGTERM)
@@ -280,7 +280,7 @@ class Stops:
         """What was named and not fetched is written down, and the next start begins with it."""
         upstream, archive = self.upstream(ids=1000), self.archive()
         run = self.follow(archive, upstream, *ALONE, '--concurrency', 8)
-        upstream.faults('items:delay=100')
+        upstream.faults('items:delay=3000')  # the stop comes long before the queue is empty
         upstream.change(1, 1000)
         self.wait_metric(run, 'realtime_queue_depth', 500)
         self.all_read(run, upstream)
@@ -345,14 +345,15 @@ class Workers:
                                (2, 'realtime_worker:1:fail,realtime_worker:2:fail')):
             with self.subTest(workers=workers):
                 self.stop_updater(self.follow(archive, upstream, *ALONE))
+                upstream.change(1, 20)  # the first frame names them, all at once
+                self.wait_named(upstream, lambda named: len(named & set(range(1, 21))) > 15)
                 run = self.start_updater(archive, upstream, *ALONE, '--realtime-workers', workers,
                                          env={'TAIN_FAULT': fault})
-                wait_until(lambda: metric(run, 'realtime_listener_connected')
-                           or not run.running(), what='a connection, or the end')
-                upstream.change(1, 600)
-                result = run.wait(20)
+                result = run.wait()
                 self.assertEqual(result.code, EXIT_FAILED, result)
                 self.assertIn('no realtime worker is alive', result.err.splitlines()[-1])
+                upstream.ask('POST', '/demo/mention?from=100&n=400')  # the next names others
+                self.wait_named(upstream, lambda named: not named & set(range(1, 21)))
                 began = time.monotonic()
                 run = self.start_updater(archive, upstream, *ALONE)
                 self.settle('all workers dead, and a new start', run, archive, upstream,
@@ -360,13 +361,19 @@ class Workers:
                 self.stop_updater(run)
 
 
+    @staticmethod
+    def wait_named(upstream, condition):
+        wait_until(lambda: condition(set(upstream.ask('GET', '/v0/updates.json')['items'])),
+                   what='updates.json')
+
+
 class FullQueue:
     def test_reader_waits(self):
         upstream, archive = self.upstream(ids=800), self.archive()
         run = self.follow(archive, upstream, *ALONE, '--channel-capacity', 16, '--concurrency', 16,
-                          '--stream-timeout', '4s')
+                          '--stream-timeout', '15s')
         self.addCleanup(Pulse(upstream.url).stop)
-        upstream.faults('items:delay=100')  # the reader waits for longer than the stream may rest
+        upstream.faults('items:delay=400')  # the reader waits for longer than the stream may rest
         began = time.monotonic()
         upstream.change(1, 800)
         self.wait_metric(run, 'realtime_queue_full_total', 1)

@@ -38,7 +38,8 @@ class Dashboard(unittest.TestCase):
         kinds = {v['name']: v['type'] for v in self.page['templating']['list']}
         self.assertEqual(kinds, {'datasource': 'datasource', 'job': 'query', 'instance': 'query'})
         self.assertEqual([r['title'] for r in self.rows],
-                         ['Freshness', 'Realtime', 'Catch-up', 'Upstream', 'Database', 'Process'])
+                         ['Freshness', 'Realtime', 'Catch-up', 'Upstream', 'Database',
+                          'Change feed', 'Process'])
 
     def test_panels(self):
         ids = [p['id'] for p in self.page['panels']]

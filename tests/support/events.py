@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 
-from lib import Sqlite, wait_until
+from lib import ANSWER, LEAST, Sqlite, wait_until
 
 KEY = 'a key for the tests, of some length'.replace(' ', '-')
 
@@ -37,7 +37,7 @@ class EventStream:
         self.socket = socket.socket()
         if rcvbuf:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
-        self.socket.settimeout(30)
+        self.socket.settimeout(ANSWER)
         try:
             self.socket.connect(('127.0.0.1', port))
         except OSError:
@@ -119,7 +119,7 @@ class EventStream:
     def of(self, event):
         return [f for f in self.frames if f.event == event]
 
-    def wait(self, condition, seconds=60, what='an event'):
+    def wait(self, condition, seconds=LEAST, what='an event'):
         """Until condition() answers something true."""
         def look():
             self.pull()
@@ -132,17 +132,26 @@ class EventStream:
     def wait_hello(self):
         return self.wait(lambda: self.of('hello'), what='hello')[0]
 
-    def wait_events(self, n, seconds=60):
+    def wait_events(self, n, seconds=LEAST):
         self.wait(lambda: len(self.events()) >= n, seconds, f'{n} events')
         return self.events()
 
 
 def log_of(archive):
     """[(pos, table, action, key)] of everything that has a position and is kept."""
-    pos = 'seq' if isinstance(archive, Sqlite) else 'pos'
     return [(p, t, a, json.loads(k) if k else None) for p, t, a, k in archive.rows(
-        f'SELECT c.{pos}, t.table_name, c.action, c.key FROM change_log c JOIN cdc_tables t '
-        f'ON t.table_id = c.table_id WHERE c.{pos} IS NOT NULL ORDER BY c.{pos}')]
+        'SELECT c.pos, t.table_name, c.action, c.key FROM changes c JOIN cdc_tables t '
+        'ON t.table_id = c.table_id WHERE c.pos IS NOT NULL ORDER BY c.pos')]
+
+
+def drop_changes(archive, upto):
+    """As pruning does: those with a position up to `upto`."""
+    if isinstance(archive, Sqlite):
+        archive.execute(f'DELETE FROM change_log WHERE seq <= {upto}')
+    else:
+        archive.execute('BEGIN; DELETE FROM change_log l USING change_batches b '
+                        f'WHERE b.batch = l.batch AND b.pos + l.idx <= {upto}; '
+                        f'DELETE FROM change_batches WHERE pos + n - 1 <= {upto}; COMMIT')
 
 
 def heard(frames):
@@ -168,10 +177,12 @@ def add_changes(archive, number, n, size=10, first=1):
             f"json_object('id', i, 'pad', printf('%0{size}d', i)), {now} FROM t")
     else:
         archive.execute(
-            'INSERT INTO change_log (table_id, action, key, data, at) '
-            f"SELECT {number}, 'insert', json_build_object('id', i), json_build_object('id', i, "
-            f"'pad', lpad(i::text, {size}, '0')), {now} "
-            f'FROM generate_series({first}, {first + n - 1}) i')
+            'WITH b AS (INSERT INTO change_batches (n, table_id, action, at) '
+            f"VALUES ({n}, {number}, 'insert', {now}) RETURNING batch) "
+            'INSERT INTO change_log (batch, idx, key, data) '
+            f"SELECT b.batch, i - {first}, json_build_object('id', i), json_build_object('id', i, "
+            f"'pad', lpad(i::text, {size}, '0')) "
+            f'FROM b, generate_series({first}, {first + n - 1}) i')
 
 
 class Follower(threading.Thread):
@@ -218,7 +229,7 @@ class Follower(threading.Thread):
 
     def stop(self):
         self.over.set()
-        self.join(60)
+        self.join(ANSWER)
 
     def events(self):
         return [f for f in list(self.frames) if 'type' not in f.data]

@@ -54,16 +54,27 @@ def find_bin():
     return os.path.dirname(on_path) if on_path else None
 
 
+_taken = []  # what marks a port as ours until this process ends
+
+
 def free_port():
     """One that nobody listens on. Not of those that the system gives out by itself: it could give
-    this one to a client before it is used, or to the very client that is to find nobody there."""
+    this one to a client before it is used, or to the very client that is to find nobody there. The
+    UDP port of the same number is kept, so that no other suite is given this one meanwhile."""
+    with open('/proc/sys/net/ipv4/ip_local_port_range', encoding='ascii') as given:
+        low, high = map(int, given.read().split())
+    others = [port for port in range(10000, 65000) if not low <= port <= high]
     while True:
-        port = random.randrange(10000, 32000)
+        port = random.choice(others if len(others) > 2000 else range(10000, 32000))
+        mark = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         with socket.socket() as s:
             try:
+                mark.bind(('127.0.0.1', port))
                 s.bind(('127.0.0.1', port))
             except OSError:
+                mark.close()
                 continue
+        _taken.append(mark)
         return port
 
 

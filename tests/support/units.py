@@ -80,6 +80,7 @@ class Listener:
     def __init__(self, path):
         self.path = str(path)
         self.messages = []
+        self._marked = threading.Event()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind(self.path)
         self._thread = threading.Thread(target=self._listen, daemon=True)
@@ -90,13 +91,26 @@ class Listener:
             data = self._socket.recv(65536)
             if data == b'END':
                 return
+            if data == b'MARK':
+                self._marked.set()
+                continue
             fields = dict(line.split('=', 1) for line in data.decode('utf-8').splitlines())
             self.messages.append((time.monotonic(), fields))
 
-    def close(self):
+    def _say(self, word):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
-            s.sendto(b'END', self.path)
-        self._thread.join(10)
+            s.sendto(word, self.path)
+
+    def catch_up(self, seconds):
+        """What was told before is in `messages` afterwards."""
+        self._marked.clear()
+        self._say(b'MARK')
+        if not self._marked.wait(seconds):
+            raise AssertionError('nobody reads the socket')
+
+    def close(self):
+        self._say(b'END')
+        self._thread.join()
         self._socket.close()
         pathlib.Path(self.path).unlink(missing_ok=True)
 

@@ -126,7 +126,7 @@ def metrics_of(run):
         with urllib.request.urlopen(f'http://127.0.0.1:{port.group(1)}/metrics',
                                     timeout=ANSWER) as page:
             lines = page.read().decode().splitlines()
-    except OSError:
+    except (OSError, http.client.HTTPException):  # cut off in the midst of it
         return None
     return {name: float(value) for name, value in
             (line.rsplit(' ', 1) for line in lines if line and not line.startswith('#'))}

@@ -9,7 +9,7 @@ import re
 import socket
 import struct
 
-from lib import wait_until
+from lib import ANSWER, LEAST, wait_until
 
 TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
 MAGIC = b'258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
@@ -38,7 +38,7 @@ class WebSocket:
         self.socket = socket.socket()
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        self.socket.settimeout(60)
+        self.socket.settimeout(ANSWER)
         self.socket.connect(('127.0.0.1', port))
         nonce = base64.b64encode(os.urandom(16)).decode()
         lines = {'Host': f'127.0.0.1:{port}', 'Upgrade': 'websocket', 'Connection': 'Upgrade',
@@ -133,7 +133,7 @@ class WebSocket:
         """That of the goodbye."""
         return re.search(r'since=(\d+-\d+)$', self.goodbye[1]).group(1)
 
-    def wait(self, condition, what='a frame', seconds=60):
+    def wait(self, condition, what='a frame', seconds=LEAST):
         def look():
             self.pull()
             return condition(self)

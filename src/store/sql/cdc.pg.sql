@@ -14,14 +14,16 @@ SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind::text,
        c.relkind = 'p' OR EXISTS (SELECT 1 FROM pg_inherits i
                                   WHERE i.inhrelid = c.oid OR i.inhparent = c.oid),
        has_schema_privilege(n.oid, 'USAGE'), has_table_privilege(c.oid, 'TRIGGER'),
-       has_table_privilege(c.oid, 'SELECT'), row_security_active(c.oid), current_user::text
+       has_table_privilege(c.oid, 'SELECT'), row_security_active(c.oid), current_user::text,
+       NOT pg_has_role(c.relowner, current_user, 'MEMBER')
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname IN ($1, $2) AND c.relname IN ($3, $4)
   AND c.relkind NOT IN ('i', 'I', 't', 'c')
 ORDER BY CASE WHEN n.nspname = $1 AND c.relname = $3 THEN 0 ELSE 1 END LIMIT 1;
 
 -- name: cdc_columns
--- Columns in their order; those of the key with its place and the operator of its index.
+-- Columns in their order; those of the key with its place and the operator of its index. In place
+-- of a domain its base: what a domain checks is none of ours to run.
 WITH chosen AS (
     SELECT i.indexrelid, i.indkey, i.indclass, i.indnkeyatts
     FROM pg_index i
@@ -46,7 +48,14 @@ SELECT a.attname::text, format('%I.%I', tn.nspname, t.typname), COALESCE(k.place
        COALESCE(k.equals, ''), a.atttypid IN (20, 21, 23),
        a.atttypid IN (16, 18, 19, 20, 21, 23, 25, 26, 1042, 1043, 1082, 1114, 1700, 2950)
 FROM pg_attribute a
-JOIN pg_type t ON t.oid = a.atttypid
+CROSS JOIN LATERAL (
+    WITH RECURSIVE down AS (
+        SELECT d.oid, d.typbasetype FROM pg_type d WHERE d.oid = a.atttypid
+        UNION ALL
+        SELECT d.oid, d.typbasetype FROM down JOIN pg_type d ON d.oid = down.typbasetype
+    )
+    SELECT down.oid FROM down WHERE down.typbasetype = 0) AS base
+JOIN pg_type t ON t.oid = base.oid
 JOIN pg_namespace tn ON tn.oid = t.typnamespace
 LEFT JOIN key k ON k.attnum = a.attnum
 WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -67,19 +76,45 @@ SELECT '' WHERE $1 < 0;
 -- name: cdc_triggers
 -- Of table $1, whose oid is $2 (0: it is gone): how many triggers of its function are on, and are
 -- there at all; whether one is for each row; whether they are on another table; the function's
--- body.
-SELECT COUNT(t.oid) FILTER (WHERE t.tgenabled IN ('O', 'A')), COUNT(t.oid),
-       COALESCE(bool_or(t.tgtype & 1 = 1), false),
-       MAX(t.tgrelid::regclass::text) FILTER (WHERE t.tgrelid <> $2::oid),
+-- body; a partition where its copy of one is off.
+SELECT COUNT(t.oid) FILTER (WHERE t.tgparentid = 0 AND t.tgenabled IN ('O', 'A')),
+       COUNT(t.oid) FILTER (WHERE t.tgparentid = 0), COALESCE(bool_or(t.tgtype & 1 = 1), false),
+       MAX(t.tgrelid::regclass::text) FILTER (WHERE t.tgparentid = 0 AND t.tgrelid <> $2::oid),
        (SELECT p.prosrc FROM pg_proc p
         WHERE p.pronamespace = current_schema()::regnamespace
-          AND p.proname = 'cdc_log_' || $1::bigint)
+          AND p.proname = 'cdc_log_' || $1::bigint),
+       MIN(t.tgrelid::regclass::text) FILTER (WHERE t.tgparentid <> 0
+                                                AND t.tgenabled NOT IN ('O', 'A'))
 FROM pg_trigger t
-WHERE t.tgparentid = 0 AND NOT t.tgisinternal
-  AND t.tgfoid = (SELECT p.oid FROM pg_proc p
+WHERE t.tgfoid = (SELECT p.oid FROM pg_proc p
                   WHERE p.pronamespace = current_schema()::regnamespace
                     AND p.proname = CASE WHEN $1::bigint < 100 THEN 'feed_log_' || $3::text
                                          ELSE 'cdc_log_' || $1::bigint END);
+
+-- name: cdc_watch
+-- Tables whose triggers are not as they were, unless all that is new are partitions without a row,
+-- which nothing can have been written to unseen. The first time there is nothing to compare with.
+WITH changed AS (
+    UPDATE cdc_tables c SET mark = n.mark FROM cdc_state n
+    WHERE c.table_id = n.table_id AND n.was IS DISTINCT FROM n.mark
+      AND c.mark IS NOT DISTINCT FROM n.was
+    RETURNING c.table_id, n.was, n.mark
+)
+INSERT INTO cdc_failures (table_id, action, error, at)
+SELECT c.table_id, 'update', 'its triggers were off or gone, or its partitions have changed',
+       tain_now_ms()
+FROM changed c
+WHERE c.was IS NOT NULL
+  AND (EXISTS (SELECT unnest(c.was) EXCEPT SELECT unnest(c.mark))
+       OR EXISTS (SELECT 1 FROM (SELECT unnest(c.mark) EXCEPT SELECT unnest(c.was)) AS t (entry)
+                  WHERE split_part(t.entry, ' ', 4) = ''
+                     OR pg_relation_size(split_part(t.entry, ' ', 1)::oid::regclass) > 0));
+
+-- name: cdc_remark
+UPDATE cdc_tables c SET mark = CASE WHEN o.mark = '{}' THEN o.mark ELSE n.mark END
+FROM cdc_state n, cdc_tables o
+WHERE c.table_id = $1 AND n.table_id = $1
+  AND o.table_id = CASE WHEN $2::integer = 0 THEN $1::integer ELSE $2::integer END;
 
 -- name: cdc_list
 SELECT t.table_id, t.schema_name, t.table_name, t.built_in, t.is_public, t.key_columns, t.columns,

@@ -16,3 +16,7 @@ UPDATE cdc_failures SET table_id = $2 WHERE table_id = $1;
 
 -- name: cdc_drop_failures
 DELETE FROM cdc_failures WHERE table_id = $1;
+
+-- name: cdc_known
+SELECT schema_name, table_name, built_in, is_public, removed_at IS NOT NULL
+FROM cdc_tables ORDER BY table_id LIMIT $1;

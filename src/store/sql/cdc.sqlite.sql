@@ -23,7 +23,7 @@ WHERE m.type = 'trigger' AND m.tbl_name = $2 COLLATE NOCASE AND $1 = $1
 
 -- name: cdc_uniques
 -- Columns of the unique indexes, by index; an absent name is an expression.
-SELECT l.name, l.partial, l.origin = 'pk', i.name
+SELECT l.name, l.partial, l.origin = 'pk', i.name, i.coll
 FROM pragma_index_list($1) AS l, pragma_index_xinfo(l.name) AS i
 WHERE l."unique" = 1 AND i.key = 1 ORDER BY l.seq DESC, i.seqno;
 
@@ -32,12 +32,18 @@ WHERE l."unique" = 1 AND i.key = 1 ORDER BY l.seq DESC, i.seqno;
 -- their making.
 SELECT COUNT(*), COUNT(*), 0,
        CASE WHEN COUNT(*) > SUM(tbl_name = $3 COLLATE NOCASE) THEN MAX(tbl_name) END,
-       group_concat(sql || ';', char(10)) || char(10)
+       group_concat(sql || ';', char(10)) || char(10), NULL
 FROM (SELECT sql, tbl_name FROM sqlite_schema
       WHERE type = 'trigger' AND $2 = $2
         AND name LIKE CASE WHEN $1 < 100 THEN 'feed\_' || $3 || '\_%'
                            ELSE 'tain\_cdc\_' || $1 || '\_%' END ESCAPE '\'
       ORDER BY rowid);
+
+-- name: cdc_watch
+SELECT 1;
+
+-- name: cdc_remark
+SELECT $1 WHERE $2 < 0;
 
 -- name: cdc_list
 SELECT t.table_id, t.schema_name, t.table_name, t.built_in, t.is_public, t.key_columns, t.columns,

@@ -1,7 +1,8 @@
 -- name: feed_state_get
 SELECT (SELECT MAX(epoch) FROM feed_epochs), h.head,
        COALESCE((SELECT MIN(seq) FROM change_log), h.head + 1),
-       COALESCE((SELECT history_to FROM feed_state), 0)
+       COALESCE((SELECT history_to FROM feed_state), 0),
+       (SELECT COUNT(*) FROM cdc_tables WHERE removed_at IS NOT NULL)
 FROM (SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'change_log'), 0) AS head) AS h;
 
 -- name: feed_look

@@ -24,7 +24,7 @@ struct feed_change fake_change(int64_t pos) {
         .action = FEED_UPDATE,
         .key = STR("{}"),
         .data = STR("{}"),
-        .is_public = true,
+        .is_public = !(fake_log.users_hidden && pos % 2),
     };
 }
 
@@ -173,6 +173,10 @@ enum verdict store_feed_prune(struct store *s UNUSED, int64_t max_age_ms UNUSED,
     fake_log.to_prune -= *ret_n;
     fake_log.state.oldest += *ret_n;
     return note('x', e);
+}
+
+enum verdict store_cdc_watch(struct store *s UNUSED, struct err *e) {
+    return note('w', e);
 }
 
 enum verdict store_feed_heal(struct store *s UNUSED, int64_t *ret_n, struct err *e) {

@@ -2,7 +2,8 @@
  * readers also the connections to it. Its present life has `head` positions, of which those from
  * `oldest` on are kept; `waiting` more are committed and have none yet. What is done to it is
  * written down in `diary`, one letter each: o open, c close, r recover, l listen, s state, p
- * publish, n number (a publish that found some), a role, R read, b ring, x prune, h heal. */
+ * publish, n number (a publish that found some), a role, R read, b ring, x prune, w watch, h heal.
+ */
 #ifndef TAIN_TESTS_FAKE_LOG_H
 #define TAIN_TESTS_FAKE_LOG_H
 
@@ -12,6 +13,7 @@ struct fake_log {
     struct feed_state state;
     int64_t common;       /* what the life before had in common with this one */
     int64_t epoch_before; /* the name of that life; 0: there was none */
+    bool users_hidden;    /* they are not public */
     enum verdict answer;  /* anything but V_OK: the database is ill */
     int reads;            /* pages so far */
     void (*before)(void); /* called by each read, before it; may be NULL */

@@ -70,6 +70,17 @@ static void times_beyond_the_calendar(void **state UNUSED) {
     }
 }
 
+static void what_is_no_utf8_breaks_no_client(void **state UNUSED) {
+    struct feed_change c = update;
+    c.key = STR("{\"id\":\"\xff\"}");
+    c.data = STR("{\"v\":\"caf\xe9 \xc3\",\"w\":\"\xed\xa0\x80 \xc3\xa9\xf0\x9f\x99\x82\"}");
+    json_is(
+        &c,
+        "{\"id\":\"1794810000-7\",\"schema\":\"tain\",\"table\":\"items\",\"action\":\"update\","
+        "\"key\":{\"id\":\"?\"},\"data\":{\"v\":\"caf? ?\",\"w\":\"??? \xc3\xa9\xf0\x9f\x99\x82\"},"
+        "\"timestamp\":\"2026-11-16T06:20:12.123Z\"}");
+}
+
 static void a_column_with_line_breaks_stays_one_line(void **state UNUSED) {
     struct feed_change c = update;
     c.data = STR("{\"j\":{\n  \"a\": 1,\r\n\"b\":\"x\\ny\"}}");
@@ -167,6 +178,7 @@ int main(void) {
         cmocka_unit_test(one_line_of_json),
         cmocka_unit_test(a_row_that_was_too_large_says_so),
         cmocka_unit_test(times_beyond_the_calendar),
+        cmocka_unit_test(what_is_no_utf8_breaks_no_client),
         cmocka_unit_test(a_column_with_line_breaks_stays_one_line),
         cmocka_unit_test(names_are_escaped),
         cmocka_unit_test(frames_of_all_lengths),

@@ -1,9 +1,8 @@
 /* The hub: the ring, who is woken, and what a client gets from where. */
-#include "fake_log.h"
+#include "hub_scene.h"
 
 #include "base/rng.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,62 +12,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-
-#define EPOCH 1000
-
-static void ring_the_bell(void *connection) {
-    ++*(int *)connection;
-}
-
-static struct feed_hub *hub_at_head(int64_t head) {
-    struct feed_hub *h = feed_hub_new(100);
-    fake_log_begin(EPOCH, head);
-    feed_hub_state(h, &fake_log.state, 0);
-    return h;
-}
-
-static struct feed_client *join(struct feed_hub *h, int64_t pos, int *bell) {
-    struct feed_join j = {.since = {EPOCH, pos}, .wake = ring_the_bell, .connection = bell};
-    struct feed_client *c = feed_join(h, &j);
-    assert_non_null(c);
-    return c;
-}
-
-static struct feed_client *join_items(struct feed_hub *h, int64_t pos, int *bell) {
-    struct feed_join j = {.since = {EPOCH, pos}, .wake = ring_the_bell, .connection = bell};
-    j.filter.tables[j.filter.n_tables++] = STR("items");
-    return feed_join(h, &j);
-}
-
-/* Takes what comes, reading pages where they are needed. */
-static enum feed_next next(struct feed_client *c, struct feed_taken *ret) {
-    enum feed_next n;
-    struct err e;
-    while ((n = feed_take(c, ret)) == FEED_READ)
-        assert_int_equal(feed_client_page(c, NULL, &e), V_OK);
-    return n;
-}
-
-static void gets(struct feed_client *c, int64_t pos) {
-    struct feed_taken t;
-    assert_int_equal(next(c, &t), FEED_EVENT);
-    assert_int_equal(t.event->id.pos, pos);
-    feed_event_drop(t.event);
-}
-
-static void gets_gap(struct feed_client *c, struct feed_id from, struct feed_id to) {
-    struct feed_taken t;
-    assert_int_equal(next(c, &t), FEED_GAP);
-    assert_int_equal(t.from.epoch, from.epoch);
-    assert_int_equal(t.from.pos, from.pos);
-    assert_int_equal(t.to.epoch, to.epoch);
-    assert_int_equal(t.to.pos, to.pos);
-}
-
-static void gets_nothing(struct feed_client *c) {
-    struct feed_taken t;
-    assert_int_equal(next(c, &t), FEED_NOTHING);
-}
 
 static void from_now_on(void **state UNUSED) {
     struct feed_hub *h = hub_at_head(10);
@@ -124,6 +67,47 @@ static void a_page_and_then_the_ring(void **state UNUSED) {
     gets_nothing(c);
     assert_int_equal(fake_log.reads, 3);
     feed_leave(c);
+    feed_hub_free(h);
+}
+
+/* A table that was removed is public no more, not even what everyone could read just before. */
+static void what_was_public_once(void **state UNUSED) {
+    struct feed_hub *h = hub_at_head(0);
+    int bell = 0;
+    struct feed_join j = {.since = {EPOCH, 0},
+                          .filter.public_only = true,
+                          .wake = ring_the_bell,
+                          .connection = &bell};
+    fake_log_write(h, 4);
+    struct feed_client *c = feed_join(h, &j), *late, *keyed;
+    gets(c, 1);
+    fake_log.users_hidden = true;
+    fake_log.state.retired++;
+    feed_hub_state(h, &fake_log.state, 0);
+    late = feed_join(h, &j);
+    keyed = join(h, 0, &bell);
+    gets(c, 2);
+    feed_hub_state(h, &fake_log.state, 0);
+    gets(c, 4);
+    gets_nothing(c);
+    gets(late, 2);
+    gets(late, 4);
+    gets_nothing(late);
+    for (int64_t pos = 1; pos <= 4; pos++)
+        gets(keyed, pos);
+    /* of a page that lies with the client too */
+    struct feed_client *behind = feed_join(h, &j);
+    gets(behind, 2);
+    fake_log.state.retired++;
+    feed_hub_state(h, &fake_log.state, 0);
+    gets(behind, 4);
+    gets_nothing(behind);
+    fake_log_write(h, 2);
+    gets(behind, 6);
+    feed_leave(c);
+    feed_leave(late);
+    feed_leave(keyed);
+    feed_leave(behind);
     feed_hub_free(h);
 }
 
@@ -201,196 +185,6 @@ static void who_wants_nothing_of_it_is_not_woken_and_moves_along(void **state UN
     assert_int_equal(feed_client_cursor(c).pos, 2 * FEED_RING_EVENTS + 3);
     gets_nothing(c);
     assert_int_equal(fake_log.reads, 0);
-    feed_leave(c);
-    feed_hub_free(h);
-}
-
-static void what_was_pruned_is_a_gap(void **state UNUSED) {
-    struct feed_hub *h = hub_at_head(100);
-    int bell = 0;
-    fake_log.state.oldest = 51;
-    struct feed_client *c = join(h, 10, &bell);
-    gets_gap(c, (struct feed_id){EPOCH, 10}, (struct feed_id){EPOCH, 50});
-    assert_int_equal(feed_client_cursor(c).pos, 50);
-    gets(c, 51);
-    feed_leave(c);
-
-    c = join(h, 100, &bell); /* at the head nothing is missed, even if nothing is kept */
-    fake_log.state.oldest = 101;
-    gets_nothing(c);
-    feed_leave(c);
-
-    c = join(h, 99, &bell);
-    gets_gap(c, (struct feed_id){EPOCH, 99}, (struct feed_id){EPOCH, 100});
-    gets_nothing(c);
-    feed_leave(c);
-
-    struct feed_counts counts;
-    feed_hub_count(h, &counts);
-    assert_int_equal(counts.gaps, 2);
-    assert_int_equal(counts.clients, 0);
-    feed_hub_free(h);
-}
-
-static void pruned_before_the_reader_came_to_it(void **state UNUSED) {
-    struct feed_hub *h = hub_at_head(100);
-    int bell = 0;
-    struct feed_client *c = join(h, -1, &bell);
-    gets_nothing(c);
-    fake_log.state.head = 200;
-    fake_log.state.oldest = 151;
-    feed_hub_state(h, &fake_log.state, 0);
-    assert_int_equal(bell, 1);
-    gets_gap(c, (struct feed_id){EPOCH, 100}, (struct feed_id){EPOCH, 150});
-    for (int64_t pos = 151; pos <= 200; pos++) /* the page is ahead of the ring */
-        gets(c, pos);
-    gets_nothing(c);
-    fake_log.state.head = 150;
-    fake_log_write(h, 51);
-    gets(c, 201);
-    gets_nothing(c);
-    feed_leave(c);
-    feed_hub_free(h);
-}
-
-/* What the ring still has is no gap, whatever the log has dropped. */
-static void pruned_but_in_the_ring(void **state UNUSED) {
-    struct feed_hub *h = hub_at_head(0);
-    int bell = 0;
-    fake_log_write(h, 10);
-    fake_log.state.oldest = 8;
-    feed_hub_state(h, &fake_log.state, 0);
-    struct feed_client *c = join(h, 2, &bell);
-    gets(c, 3);
-    feed_leave(c);
-    feed_hub_free(h);
-}
-
-static void prune_now(void) {
-    fake_log.state.oldest = 31;
-}
-
-static void pruned_while_it_reads(void **state UNUSED) {
-    struct feed_hub *h = hub_at_head(40);
-    int bell = 0;
-    struct feed_client *c = join_items(h, 10, &bell);
-    fake_log.before = prune_now;
-    gets_gap(c, (struct feed_id){EPOCH, 10}, (struct feed_id){EPOCH, 30});
-    gets(c, 32);
-    feed_leave(c);
-    feed_hub_free(h);
-}
-
-static void a_cursor_beyond_the_head(void **state UNUSED) {
-    struct feed_hub *h = hub_at_head(40);
-    int bell = 0;
-    fake_log.state.head = 45; /* this process has yet to read five */
-    struct feed_client *c = join(h, 44, &bell), *wrong = join(h, 99, &bell);
-    gets_nothing(c);
-    gets_gap(wrong, (struct feed_id){EPOCH, 99}, (struct feed_id){EPOCH, 45});
-    fake_log.state.head = 40;
-    fake_log_write(h, 6);
-    gets(c, 45);
-    gets(c, 46);
-    gets(wrong, 46);
-    feed_leave(c);
-    feed_leave(wrong);
-    feed_hub_free(h);
-}
-
-/* An event keeps its name, whoever reads it and however late. */
-static void what_is_common_keeps_its_epoch(void **state UNUSED) {
-    struct feed_hub *h = feed_hub_new(10);
-    int bell = 0;
-    fake_log_begin(EPOCH + 5, 20);
-    fake_log.common = 10;
-    fake_log.epoch_before = EPOCH;
-    feed_hub_state(h, &fake_log.state, 0);
-    struct feed_client *c = join(h, 8, &bell);
-    for (int64_t pos = 9; pos <= 20; pos++) {
-        struct feed_taken t;
-        assert_int_equal(next(c, &t), FEED_EVENT);
-        assert_int_equal(t.event->id.pos, pos);
-        assert_int_equal(t.event->id.epoch, pos <= 10 ? EPOCH : EPOCH + 5);
-        feed_event_drop(t.event);
-    }
-    feed_leave(c);
-    feed_hub_free(h);
-}
-
-static void a_new_epoch(void **state UNUSED) {
-    struct feed_hub *h = hub_at_head(0);
-    int bells[4] = {0};
-    struct feed_client *ahead = join(h, -1, &bells[0]), *behind = join(h, -1, &bells[1]);
-    struct feed_client *at_eight = join(h, -1, &bells[3]);
-    fake_log_write(h, 10);
-    for (int64_t pos = 1; pos <= 8; pos++)
-        gets(at_eight, pos);
-    for (int64_t pos = 1; pos <= 10; pos++)
-        gets(ahead, pos);
-    gets_nothing(ahead);
-    for (int64_t pos = 1; pos <= 3; pos++)
-        gets(behind, pos);
-    /* The new primary has the first seven, and numbers its own from eight on. */
-    fake_log_begin(EPOCH + 5, 7);
-    fake_log.common = 7;
-    feed_hub_state(h, &fake_log.state, 7);
-    assert_int_equal(bells[0], 2);
-    fake_log_write(h, 2);
-    gets_gap(ahead, (struct feed_id){EPOCH, 10}, (struct feed_id){EPOCH + 5, 7});
-    gets_gap(at_eight, (struct feed_id){EPOCH, 8}, (struct feed_id){EPOCH + 5, 7});
-    feed_leave(at_eight);
-    struct feed_taken t;
-    assert_int_equal(next(ahead, &t), FEED_EVENT);
-    assert_int_equal(t.event->id.epoch, EPOCH + 5);
-    assert_int_equal(t.event->id.pos, 8);
-    feed_event_drop(t.event);
-    for (int64_t pos = 4; pos <= 9; pos++)
-        gets(behind, pos);
-    gets_nothing(behind);
-    struct feed_client *late = join(h, 10, &bells[2]); /* of the old life */
-    gets_gap(late, (struct feed_id){EPOCH, 10}, (struct feed_id){EPOCH + 5, 7});
-    gets(late, 8);
-    feed_leave(late);
-    late = join(h, 7, &bells[2]);
-    gets(late, 8);
-    feed_leave(late);
-    feed_leave(ahead);
-    feed_leave(behind);
-    feed_hub_free(h);
-}
-
-/* A page that was read from the new life before the reader has seen it must not go out under the
- * old name. */
-static void the_database_is_ahead_of_the_reader(void **state UNUSED) {
-    struct feed_hub *h = hub_at_head(0);
-    int bell = 0;
-    fake_log_write(h, FEED_RING_EVENTS + 100);
-    struct feed_client *c = join(h, 0, &bell);
-    fake_log.state.epoch = EPOCH + 5;
-    gets_nothing(c);
-    assert_int_equal(bell, 0);
-    feed_hub_state(h, &fake_log.state, 50);
-    assert_int_equal(bell, 1);
-    struct feed_taken t;
-    assert_int_equal(next(c, &t), FEED_EVENT);
-    assert_int_equal(t.event->id.epoch, EPOCH + 5);
-    assert_int_equal(t.event->id.pos, 1);
-    feed_event_drop(t.event);
-    feed_leave(c);
-    feed_hub_free(h);
-}
-
-static void a_page_of_the_old_life_is_thrown_away(void **state UNUSED) {
-    struct feed_hub *h = hub_at_head(100);
-    int bell = 0;
-    struct feed_client *c = join(h, 0, &bell);
-    gets(c, 1); /* a page of a hundred lies with the client now */
-    fake_log_begin(EPOCH + 5, 20);
-    feed_hub_state(h, &fake_log.state, 20);
-    for (int64_t pos = 2; pos <= 20; pos++)
-        gets(c, pos);
-    gets_nothing(c);
     feed_leave(c);
     feed_hub_free(h);
 }
@@ -511,19 +305,11 @@ int main(void) {
         cmocka_unit_test(from_now_on),
         cmocka_unit_test(before_the_reader_stands_clients_wait),
         cmocka_unit_test(a_page_and_then_the_ring),
+        cmocka_unit_test(what_was_public_once),
         cmocka_unit_test(falling_out_of_the_ring),
         cmocka_unit_test(the_ring_is_bounded_in_bytes_too),
         cmocka_unit_test(a_filter_makes_the_only_holes),
         cmocka_unit_test(who_wants_nothing_of_it_is_not_woken_and_moves_along),
-        cmocka_unit_test(what_was_pruned_is_a_gap),
-        cmocka_unit_test(pruned_before_the_reader_came_to_it),
-        cmocka_unit_test(pruned_but_in_the_ring),
-        cmocka_unit_test(pruned_while_it_reads),
-        cmocka_unit_test(a_cursor_beyond_the_head),
-        cmocka_unit_test(what_is_common_keeps_its_epoch),
-        cmocka_unit_test(a_new_epoch),
-        cmocka_unit_test(the_database_is_ahead_of_the_reader),
-        cmocka_unit_test(a_page_of_the_old_life_is_thrown_away),
         cmocka_unit_test(an_ill_database_changes_nothing),
         cmocka_unit_test(no_more_than_so_many),
         cmocka_unit_test(a_stop_is_told_to_all),

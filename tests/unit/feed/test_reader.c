@@ -1,8 +1,5 @@
-/* The reader with a clock that is moved by hand, over a database in memory. */
-#include "fake_log.h"
-
-#include "feed/feed_metrics.h"
-#include "feed/reader_int.h"
+/* The reader: numbers, reads and tells, and does its chores. */
+#include "reader_scene.h"
 
 #include <string.h>
 
@@ -12,88 +9,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-
-#define EPOCH 1000
-
-static struct clock now;
-static struct feed_hub *hub;
-static struct feed_reader *reader;
-static struct feed_client *client;
-static int bell;
-
-static void ring_the_bell(void *connection) {
-    ++*(int *)connection;
-}
-
-static void set_up(const struct feed_options *extra) {
-    clock_manual_init(&now, 5000, 1700000000000);
-    hub = feed_hub_new(10);
-    struct feed_options o = extra ? *extra : (struct feed_options){0};
-    o.hub = hub;
-    o.clock = &now;
-    reader = feed_reader_new(&o);
-    struct feed_join j = {.since = {0, -1}, .wake = ring_the_bell, .connection = &bell};
-    client = feed_join(hub, &j);
-}
-
-static int begin(void **state UNUSED) {
-    fake_log_begin(EPOCH, 10);
-    return 0;
-}
-
-static int end(void **state UNUSED) {
-    feed_leave(client);
-    feed_reader_free(reader);
-    feed_hub_free(hub);
-    assert_int_equal(fake_log.connections, 0);
-    return 0;
-}
-
-static int step(void) {
-    struct err e;
-    int wait_ms = -1;
-    assert_int_equal(feed_reader_step(reader, &wait_ms, &e), V_OK);
-    return wait_ms;
-}
-
-/* Steps and waits as the thread does, for so long. */
-static void live(int64_t ms) {
-    int64_t until = clock_mono(&now) + ms;
-    while (clock_mono(&now) < until) {
-        int wait_ms = step();
-        reader_wait(reader, 0);
-        if (reader->look_at <= clock_mono(&now) && wait_ms)
-            continue; /* it was rung */
-        int64_t left = until - clock_mono(&now);
-        clock_advance(&now, wait_ms < 1 ? 1 : wait_ms < left ? wait_ms : left);
-    }
-}
-
-static void gets(int64_t pos) {
-    struct feed_taken t;
-    assert_int_equal(feed_take(client, &t), FEED_EVENT);
-    assert_int_equal(t.event->id.pos, pos);
-    feed_event_drop(t.event);
-}
-
-static void gets_nothing(void) {
-    struct feed_taken t;
-    assert_int_equal(feed_take(client, &t), FEED_NOTHING);
-}
-
-static size_t times(const char *diary, char what) {
-    size_t n = 0;
-    for (; *diary; diary++)
-        n += *diary == what;
-    return n;
-}
-
-static void assert_before(const char *diary, char first, char second) {
-    const char *a = strchr(diary, first), *b = strchr(diary, second);
-    assert_non_null(a);
-    assert_non_null(b);
-    assert_true(a < b);
-}
 
 static void listens_before_it_looks(void **state UNUSED) {
     set_up(NULL);
@@ -173,127 +88,19 @@ static void with_a_bell_it_looks_once_a_second(void **state UNUSED) {
     gets(11);
 }
 
-static void a_deaf_bell_is_noticed(void **state UNUSED) {
+/* Each question is a way to the database and back; what comes later will ring. */
+static void a_look_asks_once(void **state UNUSED) {
     set_up(NULL);
     fake_log.role_is_taken = true;
-    live(5000);
+    live(1500);
     fake_log_diary();
-    int64_t lost = metric_get(&m_feed_deaf, 0);
-    fake_log.deaf = true;
-    live(FEED_PROBE_MS + FEED_PROBE_LATE_MS + 10);
-    assert_int_equal(metric_get(&m_feed_deaf, 0), lost + 1);
-    assert_int_equal(metric_get(&m_feed_listening, 0), 0);
-    assert_int_equal(times(fake_log_diary(), 'l'), 1); /* another one, which is deaf too */
-    live(FEED_PROBE_LATE_MS + 10);
-    fake_log_diary();
-    live(50000);
-    const char *diary = fake_log_diary();
-    assert_int_equal(times(diary, 'l'), 0); /* the third can wait */
-    assert_in_range(times(diary, 's'), 900, 1001);
-    fake_log.deaf = false;
-    live(20000);
-    assert_int_equal(times(fake_log_diary(), 'l'), 1);
-    assert_int_equal(metric_get(&m_feed_listening, 0), 1);
-}
-
-static void a_bell_that_breaks_is_replaced_before_the_next_look(void **state UNUSED) {
-    set_up(NULL);
-    live(3000);
-    fake_log_diary();
-    fake_log.bell_breaks = true;
-    fake_log.state.head++; /* while nobody listened */
+    fake_log.state.head += 3;
+    fake_log.rings = 1;
     reader_wait(reader, 0);
     step();
-    const char *diary = fake_log_diary();
-    assert_before(diary, 'l', 's');
-    gets(11);
-}
-
-static void a_database_that_is_away(void **state UNUSED) {
-    set_up(NULL);
-    struct err e;
-    int wait_ms;
-    live(3000);
-    assert_int_equal(feed_down_ms(reader), 0);
-    fake_log.answer = V_RETRY;
-    for (int i = 0; i < 5; i++) {
-        clock_advance(&now, 1000);
-        assert_int_equal(feed_reader_step(reader, &wait_ms, &e), V_RETRY);
-        assert_int_equal(wait_ms, FEED_TROUBLE_MS);
-        assert_int_equal(feed_down_ms(reader), i * 1000);
-    }
-    fake_log.answer = V_OK;
-    fake_log.state.head += 3;
-    fake_log_diary();
-    step();
-    const char *diary = fake_log_diary();
-    assert_int_equal(diary[0], 'r');
-    assert_before(diary, 'l', 's');
-    assert_non_null(strchr(diary, 'a')); /* the role was the old connection's */
-    assert_int_equal(feed_down_ms(reader), 0);
+    assert_string_equal(fake_log_diary(), "sR");
     for (int64_t pos = 11; pos <= 13; pos++)
         gets(pos);
-}
-
-static void away_from_the_start(void **state UNUSED) {
-    set_up(NULL);
-    struct feed_state st;
-    struct err e;
-    int wait_ms;
-    fake_log.answer = V_RETRY;
-    assert_int_equal(feed_reader_step(reader, &wait_ms, &e), V_RETRY);
-    assert_false(feed_hub_ready(hub, &st));
-    fake_log.answer = V_OK;
-    step();
-    assert_true(feed_hub_ready(hub, &st));
-}
-
-static void a_standby_is_looked_at(void **state UNUSED) {
-    set_up(NULL);
-    fake_log.standby = true;
-    struct feed_state st;
-    live(2000);
-    assert_true(feed_hub_ready(hub, &st));
-    fake_log_diary();
-    live(10000);
-    const char *diary = fake_log_diary();
-    assert_in_range(times(diary, 's'), 38, 42);
-    assert_int_equal(times(diary, 'o'), 0);
-    fake_log.state.head++;
-    live(FEED_STANDBY_MS + 1);
-    gets(11);
-    fake_log.standby = false; /* promoted */
-    fake_log.waiting = 1;
-    live(2000);
-    gets(12);
-    assert_non_null(strchr(fake_log_diary(), 'l'));
-}
-
-static void a_replica_writes_nothing(void **state UNUSED) {
-    const struct feed_options o = {.read_only = true, .keep_ms = 1, .keep_rows = 1};
-    set_up(&o);
-    fake_log.waiting = 1;
-    fake_log.waiting_age = 10000;
-    fake_log.to_prune = 1;
-    live(30000);
-    const char *diary = fake_log_diary();
-    assert_null(strpbrk(diary, "pxha"));
-}
-
-static void a_replica_that_is_a_standby(void **state UNUSED) {
-    const struct feed_options o = {.read_only = true};
-    set_up(&o);
-    fake_log.standby = true;
-    live(2000);
-    fake_log_diary();
-    live(10000);
-    const char *diary = fake_log_diary();
-    assert_null(strpbrk(diary, "pxha"));
-    assert_in_range(times(diary, 's'), 38, 42);
-    assert_in_range(times(diary, 'l'), 1, 3);
-    fake_log.standby = false;
-    live(12000);
-    assert_int_equal(metric_get(&m_feed_listening, 0), 1);
 }
 
 static void sqlite_is_looked_at(void **state UNUSED) {
@@ -306,6 +113,25 @@ static void sqlite_is_looked_at(void **state UNUSED) {
     fake_log.state.head++;
     live(FEED_POLL_MS + 1);
     gets(11);
+}
+
+static void while_it_is_busy_it_is_looked_at_more_often(void **state UNUSED) {
+    fake_log.sqlite = true;
+    set_up(NULL);
+    live(1000);
+    fake_log.state.head++;
+    live(FEED_POLL_MS + 1);
+    gets(11);
+    fake_log.state.head++;
+    live(FEED_BUSY_POLL_MS + 1);
+    gets(12);
+    fake_log_diary();
+    live(FEED_BUSY_MS - FEED_BUSY_POLL_MS);
+    assert_in_range(times(fake_log_diary(), 's'), 37, 41);
+    live(100);
+    fake_log_diary();
+    live(1000); /* nothing came any more */
+    assert_in_range(times(fake_log_diary(), 's'), 18, 22);
 }
 
 static void prunes_when_it_is_due(void **state UNUSED) {
@@ -324,6 +150,28 @@ static void prunes_when_it_is_due(void **state UNUSED) {
     assert_int_equal(st.oldest, 301);
 }
 
+/* However much there is to be dropped. */
+static void news_do_not_wait_for_pruning(void **state UNUSED) {
+    const struct feed_options o = {.keep_ms = 1000, .keep_rows = 5};
+    fake_log_begin(EPOCH, 5000);
+    set_up(&o);
+    live(1000);
+    fake_log.to_prune = 1000;
+    clock_advance(&now, FEED_PRUNE_MS);
+    step();
+    fake_log_diary();
+    for (int64_t pos = 5001; pos <= 5003; pos++) {
+        fake_log.waiting = 1;
+        clock_advance(&now, FEED_PUBLISH_MS);
+        step();
+        gets(pos);
+        const char *diary = fake_log_diary();
+        assert_int_equal(times(diary, 'x'), 1);
+        assert_before(diary, 'R', 'x');
+    }
+    assert_true(fake_log.to_prune > 0);
+}
+
 static void heals_what_the_triggers_could_not(void **state UNUSED) {
     set_up(NULL);
     live(1000);
@@ -331,50 +179,6 @@ static void heals_what_the_triggers_could_not(void **state UNUSED) {
     live(6000);
     gets(11);
     gets(12);
-}
-
-static void a_new_life_of_the_database(void **state UNUSED) {
-    set_up(NULL);
-    live(1000);
-    fake_log.waiting = 5;
-    live(100);
-    for (int64_t pos = 11; pos <= 15; pos++)
-        gets(pos);
-    gets_nothing();
-    fake_log.state = (struct feed_state){.epoch = EPOCH + 1, .head = 14, .oldest = 1};
-    fake_log.common = 12;
-    live(1100);
-    struct feed_taken t;
-    assert_int_equal(feed_take(client, &t), FEED_GAP);
-    assert_int_equal(t.from.pos, 15);
-    assert_int_equal(t.to.epoch, EPOCH + 1);
-    assert_int_equal(t.to.pos, 12);
-    gets(13);
-    gets(14);
-    gets_nothing();
-}
-
-static void begin_another_life(void) {
-    if (fake_log.state.epoch == EPOCH)
-        fake_log.state.epoch++;
-    fake_log.common = 10;
-}
-
-/* What was read may be of the new life, whatever the state said before. */
-static void an_epoch_begins_between_state_and_reading(void **state UNUSED) {
-    set_up(NULL);
-    live(1000);
-    fake_log.before = begin_another_life;
-    fake_log.waiting = 1;
-    live(100);
-    struct feed_taken t;
-    assert_int_equal(feed_take(client, &t), FEED_EVENT);
-    assert_int_equal(t.event->id.epoch, EPOCH + 1);
-    assert_int_equal(t.event->id.pos, 11);
-    feed_event_drop(t.event);
-    struct feed_counts counts;
-    feed_hub_count(hub, &counts);
-    assert_int_equal(counts.added, 1); /* and never under the old name */
 }
 
 static void far_behind_it_goes_on_in_rounds(void **state UNUSED) {
@@ -410,18 +214,12 @@ int main(void) {
         TEST(nobody_numbers_twice),
         TEST(the_role_is_taken_over),
         TEST(with_a_bell_it_looks_once_a_second),
-        TEST(a_deaf_bell_is_noticed),
-        TEST(a_bell_that_breaks_is_replaced_before_the_next_look),
-        TEST(a_database_that_is_away),
-        TEST(away_from_the_start),
-        TEST(a_standby_is_looked_at),
-        TEST(a_replica_writes_nothing),
-        TEST(a_replica_that_is_a_standby),
+        TEST(a_look_asks_once),
         TEST(sqlite_is_looked_at),
+        TEST(while_it_is_busy_it_is_looked_at_more_often),
         TEST(prunes_when_it_is_due),
+        TEST(news_do_not_wait_for_pruning),
         TEST(heals_what_the_triggers_could_not),
-        TEST(a_new_life_of_the_database),
-        TEST(an_epoch_begins_between_state_and_reading),
         TEST(far_behind_it_goes_on_in_rounds),
         TEST(the_thread_starts_and_stops),
     };

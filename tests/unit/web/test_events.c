@@ -2,6 +2,9 @@
 #include "server_fixture.h"
 
 #include "feed/hub.h"
+#include "store/cdc.h"
+
+#include <sqlite3.h>
 
 #define KEY "the-key-of-the-test"
 #define EPOCH 1000
@@ -61,8 +64,29 @@ static void wait_text(int fd, const char *wanted) {
     free(client_until(fd, wanted));
 }
 
+/* Tables of the user's own that are logged. */
+static void install(struct place *p, const char *name) {
+    struct store *s;
+    struct err e;
+    struct cdc_table done;
+    CLEANUP(arena_release) struct arena a;
+    char sql[200];
+    sqlite3 *db;
+    arena_init(&a);
+    snprintf(sql, sizeof sql, "CREATE TABLE %s (id INTEGER PRIMARY KEY)", name);
+    assert_int_equal(sqlite3_open(p->uri + strlen("sqlite:"), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(
+        store_open(&(struct store_options){.uri = p->uri, .clock = &clock_machine}, &s, &e), V_OK);
+    assert_int_equal(
+        store_cdc_install(s, &(struct cdc_install){.table = str_of(name)}, &a, &done, &e), V_OK);
+    store_close(s);
+}
+
 static void hello_and_events(void **state) {
     struct place *p = *state;
+    install(p, "orders");
     start_feed(p, (struct web_options){0});
     int fd = dial(p, "", "");
     wait_text(fd, "\r\n\r\n" HELLO);
@@ -71,8 +95,7 @@ static void hello_and_events(void **state) {
     tell("shop", "notes", true);
     feed_hub_flush(hub);
     wait_text(fd, EVENT("6", "items", "tain") EVENT("8", "notes", "shop"));
-    int all =
-        dial(p, "?since=1000-5&topics=shop.orders,items", "Authorization: bearer " KEY "\r\n");
+    int all = dial(p, "?since=1000-5&topics=orders,items", "Authorization: bearer " KEY "\r\n");
     wait_text(all, EVENT("6", "items", "tain") EVENT("7", "orders", "shop"));
     int back = dial(p, "?since=1000-5&key=" KEY, "Last-Event-ID: 1000-7\r\n");
     wait_text(back, "id: 1000-7\nevent: hello\ndata: {\"type\":\"hello\",\"head\":\"1000-8\","
@@ -132,10 +155,22 @@ static void signs_of_life(void **state) {
 
 static void mistakes_and_wrong_keys(void **state) {
     struct place *p = *state;
+    install(p, "orders");
     start_feed(p, (struct web_options){0});
     expect(p, "/events?since=nothing", 400, "{\"message\":\"since is 'nothing'; give the id");
     expect(p, "/events?topics=a,,b", 400, "{\"message\":\"topics: ");
     expect(p, "/events?actions=jump", 400, "jump");
+    expect(
+        p, "/events?topics=users,%22no%22", 400,
+        "{\"message\":\"topics: there is no public \\\"\\\"no\\\"\\\"; there are items, users\"}");
+    expect(p, "/events?topics=orders", 400, "there is no public \\\"orders\\\"; there are items,");
+    expect(p, "/events?topics=none&key=" KEY, 400,
+           "there is no \\\"none\\\"; there are items, users, main.orders\"}");
+    expect(p, "/events?tables=items", 400, "tables: they are called topics here");
+    install(p, "late"); /* what was not there a moment ago may be there now */
+    int fd = dial(p, "?topics=main.late,users&key=" KEY, "");
+    wait_text(fd, HELLO);
+    close(fd);
     expect(p, "/events?key=wrong", 403, "{\"message\":");
     expect(p, "/events?key=", 403, "{\"message\":");
     stop_feed(p);

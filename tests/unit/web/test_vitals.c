@@ -118,6 +118,35 @@ static void a_loop_that_does_not_turn(void **state UNUSED) {
     expect(&v, vitals_alive, false, true, "ok\n");
 }
 
+static void a_feed_that_hangs_or_has_no_database(void **state UNUSED) {
+    struct clock clock;
+    struct vitals v;
+    clock_manual_init(&clock, 1000, 0);
+    vitals_init(&v, &clock, VITAL_BIT(VITAL_DATABASE) | VITAL_BIT(VITAL_FEED));
+    vitals_post(&v, &(struct vitals_report){0});
+    vitals_post_feed(&v, 15000, 60000);
+    expect(&v, vitals_alive, false, true, "ok\n");
+    expect(&v, vitals_ready, false, true, "ready\n");
+    vitals_post_feed(&v, 15001, 0);
+    expect(&v, vitals_alive, false, true, "ok\n"); /* another process would not reach it either */
+    expect(&v, vitals_ready, false, false,
+           "feed: the change feed has had no answer of its database for 15 s\n");
+    vitals_post_feed(&v, 0, 60001);
+    expect(&v, vitals_alive, false, false,
+           "feed: the thread of the change feed has not moved for 60 s\n");
+    expect(&v, vitals_ready, false, false,
+           "feed: the thread of the change feed has not moved for 60 s\n");
+    vitals_post(&v, &(struct vitals_report){.standby = true}); /* it serves all the same */
+    expect(&v, vitals_ready, false, false,
+           "feed: the thread of the change feed has not moved for 60 s\n");
+    vitals_post_feed(&v, 0, 0);
+    expect(&v, vitals_ready, false, true, "standby\n");
+    vitals_init(&v, &clock, UPDATER); /* it has none */
+    vitals_post(&v, &(struct vitals_report){.workers_alive = 1});
+    vitals_post_feed(&v, 90000, 90000);
+    expect(&v, vitals_ready, false, true, "ready\n");
+}
+
 static void json(void **state UNUSED) {
     struct clock clock;
     struct vitals v;
@@ -138,6 +167,7 @@ int main(void) {
         cmocka_unit_test(before_the_first_turn_it_lives_and_is_not_ready),
         cmocka_unit_test(a_turn_that_may_take_longer),
         cmocka_unit_test(a_loop_that_does_not_turn),
+        cmocka_unit_test(a_feed_that_hangs_or_has_no_database),
         cmocka_unit_test(json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

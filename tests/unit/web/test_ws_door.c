@@ -117,7 +117,7 @@ static void answers_a_handshake(void **state UNUSED) {
 static void greets_and_tells(void **state) {
     struct place *p = *state;
     start_feed(p, with_key);
-    struct ws_client a = dial(p, "", ""), b = dial(p, "?since=1000-5", "");
+    struct ws_client a = dial(p, "", ""), b = dial(p, "?since=1000-5&tables=users,items", "");
     wait_text(&a, "{\"type\":\"hello\",\"head\":\"1000-5\"");
     wait_text(&b, "{\"type\":\"hello\"");
     for (int round = 0; round < 20; round++) {
@@ -221,6 +221,10 @@ static void refuses(void **state) {
         {"HEAD", "/cdc", bearer, 400, NULL},
         {"GET", "/cdc?key=" KEY, "Upgrade: websocket\r\n", 426, "WebSocket"},
         {"POST", "/cdc", bearer, 405, "Nothing can be written"},
+        {"GET", "/cdc?tables=none", "", 403, NULL},
+        {"GET", "/cdc?tables=items,none", bearer, 400,
+         "no \\\"none\\\"; there are items, users\"}"},
+        {"GET", "/cdc?topics=items", bearer, 426, "WebSocket"},
     };
     start_feed(p, with_key);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

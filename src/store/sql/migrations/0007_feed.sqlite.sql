@@ -43,6 +43,8 @@ CREATE TABLE change_log (
 );
 -- The latest of ours, however much there is of others.
 CREATE INDEX change_log_ours ON change_log (table_id, seq, action, at) WHERE table_id <= 2;
+-- To look at by hand, with names that are the same on PostgreSQL.
+CREATE VIEW changes AS SELECT seq AS pos, at, table_id, action, key, data FROM change_log;
 DROP TABLE recent_changes;
 
 -- bulk is 1 within a transaction whose changes are not to be logged, and never outside one.
