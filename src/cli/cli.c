@@ -92,7 +92,8 @@ static void name_run(const struct settings *s) {
     CLEANUP(strbuf_release) struct strbuf db;
     strbuf_init(&db, 4096);
     settings_value(s, "db", &db);
-    LOG_AT(s->command & DAEMONS ? LOG_INFO : LOG_DEBUG, "started", LS("command", s->command_name),
+    bool stays = (s->command & DAEMONS) && s->words.n == 0; /* a verb of it is a short one */
+    LOG_AT(stays ? LOG_INFO : LOG_DEBUG, "started", LS("command", s->command_name),
            LS("version", TAIN_VERSION), LS("db", db.p), LI("pid", getpid()));
 }
 

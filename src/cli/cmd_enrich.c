@@ -2,6 +2,7 @@
 #include "cli/archive.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/enrich_verbs.h"
 #include "cli/enriching.h"
 #include "cli/monitor.h"
 #include "cli/notify.h"
@@ -87,5 +88,11 @@ static int run(struct settings *s) {
 }
 
 int cmd_enrich(struct settings *s) {
+    if (s->words.n)
+        return enrich_verb(s);
+    if (s->reason) {
+        complain(s, "--reason belongs to 'tain enrich pause'");
+        return EXIT_USAGE;
+    }
     return run(s);
 }

@@ -31,6 +31,7 @@ void check_advise(struct check *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void doctor_database(struct checkup *c);
 /* Of an archive whose schema is up to date. */
 void doctor_feed(struct checkup *c, struct store *store);
+void doctor_lanes(struct checkup *c, struct store *store);
 void doctor_upstream(struct checkup *c);
 void doctor_machine(struct checkup *c);
 void doctor_libraries(struct checkup *c);

@@ -108,8 +108,10 @@ static void check_open(struct checkup *c, struct store *store) {
     if (!check_schema(c, store, &h))
         return;
     check_inside(c, store);
-    if (h.schema == h.schema_wanted)
+    if (h.schema == h.schema_wanted) {
         doctor_feed(c, store);
+        doctor_lanes(c, store);
+    }
     if (store_is_shared(store) && store_now(store, &now, &e) == V_OK)
         check_skew(c, "the database", now, clock_real(&clock_machine), 0);
 }

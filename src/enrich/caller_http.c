@@ -109,7 +109,7 @@ enum verdict caller_http_new(const struct clock *clock, const char *user_agent, 
         .connect_timeout_ms = CONNECT_MS,
         .timeout_ms = TIMEOUT_MS,
         .max_body = ANSWER_MAX,
-        .max_redirects = 3,
+        .max_redirects = 0, /* each would be a call without a turn */
     };
     struct caller_http *c = xcalloc(1, sizeof *c);
     c->base = (struct caller){start, step, wake, cancel_all};
