@@ -9,8 +9,9 @@
 #include <string.h>
 
 #define ERROR_CHARS_MAX 500
+#define MAP_MAX ((size_t)256 * 1024 * 1024)
 
-/* Columns of a batch, one statement's worth; in the scratch arena. */
+/* Columns of a batch for SQLite; in the scratch arena. */
 struct columns {
     size_t n;
     struct str *keys, *texts, *values, *classes, *errors;
@@ -32,39 +33,60 @@ static enum verdict too_many(size_t n, struct err *e) {
 struct claiming {
     struct arena *a;
     struct row_claim *ret;
-    struct store *s;
-    const size_t *place; /* of a row of the batch in ret */
+    struct source_keys keys; /* those that fit */
+    const size_t *place;     /* of each of them in ret */
 };
 
-static struct row_claim *claim_of(const struct claiming *c, const struct db_row *row) {
-    return &c->ret[c->place[db_row_int(row, 0)]];
-}
-
+/* A row of the answer on PostgreSQL: a row that was won, its token, or a row that was lost. */
 static enum verdict take_claim(void *ctx, const struct db_row *row) {
     struct claiming *c = ctx;
-    struct row_claim *to = claim_of(c, row);
-    struct str key = db_row_text(row, 1);
-    if (!key.p) {
-        to->result = db_row_int(row, 5) == 1 ? CLAIM_LOST : CLAIM_IGNORED;
-        return V_OK;
+    size_t at;
+    if (!source_keys_find(&c->keys, db_row_text(row, 1), &at))
+        return V_FATAL;
+    struct row_claim *to = &c->ret[c->place[at]];
+    switch (db_row_int(row, 0)) {
+    case 0:
+        to->row = arena_str(c->a, db_row_text(row, 4));
+        break;
+    case 1:
+        to->result = CLAIM_WON;
+        to->key = arena_str(c->a, db_row_text(row, 1));
+        to->token = db_row_int(row, 2);
+        to->attempts = (int)db_row_int(row, 3);
+        break;
+    default:
+        to->result = CLAIM_LOST;
     }
-    to->result = CLAIM_WON;
-    to->key = arena_str(c->a, key);
-    to->token = db_row_int(row, 2);
-    to->attempts = (int)db_row_int(row, 3);
-    to->row = arena_str(c->a, db_row_text(row, 4));
     return V_OK;
 }
 
+/* Whatever became of a key's first mention, its second has not won. */
+static void settle_twins(struct claiming *c) {
+    for (size_t i = 0; i < c->keys.n; i++) {
+        size_t first = i;
+        if (source_keys_find(&c->keys, c->keys.keys[i], &first) && first != i)
+            c->ret[c->place[i]].result =
+                c->ret[c->place[first]].result == CLAIM_IGNORED ? CLAIM_IGNORED : CLAIM_LOST;
+    }
+}
+
 static enum verdict claim_pg(struct store *s, struct source *src, struct claiming *c,
-                             const struct str *keys, size_t n, struct str holder, int64_t lease_ms,
-                             struct err *e) {
+                             struct str holder, int64_t lease_ms, struct err *e) {
+    size_t n = c->keys.n;
     struct str *holders = texts_of(s, n);
     int64_t *leases = ints_of(s, n);
     holders[0] = holder;
     leases[0] = lease_ms;
-    const struct db_col cols[] = {DB_TEXTS(keys), DB_TEXTS(holders), DB_INTS(leases)};
-    return db_each(s->db, src->stmts[SRC_CLAIM], cols, ARRAY_LEN(cols), n, take_claim, c, e);
+    const struct db_col cols[] = {DB_TEXTS(c->keys.keys), DB_TEXTS(holders), DB_INTS(leases)};
+    enum verdict v =
+        db_each(s->db, src->stmts[SRC_CLAIM], cols, ARRAY_LEN(cols), n, take_claim, c, e);
+    if (v == V_OK)
+        settle_twins(c);
+    return v;
+}
+
+static struct row_claim *claim_of(const struct claiming *c, const struct db_row *row) {
+    return &c->ret[c->place[db_row_int(row, 0)]];
 }
 
 static enum verdict take_won(void *ctx, const struct db_row *row) {
@@ -77,8 +99,7 @@ static enum verdict take_won(void *ctx, const struct db_row *row) {
 }
 
 static enum verdict take_grant(void *ctx, const struct db_row *row) {
-    struct claiming *c = ctx;
-    struct row_claim *to = claim_of(c, row);
+    struct row_claim *to = claim_of(ctx, row);
     to->token = db_row_int(row, 1);
     to->attempts = (int)db_row_int(row, 2);
     return V_OK;
@@ -90,22 +111,20 @@ static enum verdict take_lost(void *ctx, const struct db_row *row) {
 }
 
 /* The rows of the batch that were won, or that were not. */
-static size_t choose(const struct claiming *c, const struct str *keys, size_t n, bool won,
-                     struct columns *ret) {
+static void choose(const struct claiming *c, bool won, struct columns *ret) {
     ret->n = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < c->keys.n; i++) {
         const struct row_claim *r = &c->ret[c->place[i]];
         if ((r->result == CLAIM_WON) != won)
             continue;
-        ret->keys[ret->n] = won ? r->key : keys[i];
+        ret->keys[ret->n] = won ? r->key : c->keys.keys[i];
         ret->numbers[ret->n++] = (int64_t)i;
     }
-    return ret->n;
 }
 
 static enum verdict claim_steps(struct store *s, struct source *src, struct claiming *c,
-                                const struct str *keys, size_t n, struct str holder,
-                                int64_t lease_ms, struct err *e) {
+                                struct str holder, int64_t lease_ms, struct err *e) {
+    size_t n = c->keys.n;
     struct columns w = {.keys = texts_of(s, n),
                         .numbers = ints_of(s, n),
                         .texts = texts_of(s, n),
@@ -115,25 +134,24 @@ static enum verdict claim_steps(struct store *s, struct source *src, struct clai
         w.texts[i] = holder;
         w.waits[i] = lease_ms;
     }
-    const struct db_col cols[] = {DB_TEXTS(keys), DB_INTS(w.numbers)};
+    const struct db_col cols[] = {DB_TEXTS(c->keys.keys), DB_INTS(w.numbers)};
     enum verdict v = db_each(s->db, src->stmts[SRC_CLAIM], cols, 2, n, take_won, c, e);
     if (v != V_OK)
         return v;
     const struct db_col grant[] = {DB_TEXTS(w.keys), DB_INTS(w.numbers), DB_TEXTS(w.texts),
                                    DB_INTS(w.waits)};
-    choose(c, keys, n, true, &w);
+    choose(c, true, &w);
     v = db_each(s->db, src->stmts[SRC_GRANT], grant, 4, w.n, take_grant, c, e);
     if (v != V_OK)
         return v;
-    choose(c, keys, n, false, &w);
+    choose(c, false, &w);
     return db_each(s->db, src->stmts[SRC_LOST], grant, 2, w.n, take_lost, c, e);
 }
 
 static enum verdict claim_sqlite(struct store *s, struct source *src, struct claiming *c,
-                                 const struct str *keys, size_t n, struct str holder,
-                                 int64_t lease_ms, struct err *e) {
+                                 struct str holder, int64_t lease_ms, struct err *e) {
     enum verdict v = db_begin(s->db, e);
-    return v == V_OK ? store_end(s, claim_steps(s, src, c, keys, n, holder, lease_ms, e), e) : v;
+    return v == V_OK ? store_end(s, claim_steps(s, src, c, holder, lease_ms, e), e) : v;
 }
 
 enum verdict store_claim_rows(struct store *s, struct source *src, const struct str *keys, size_t n,
@@ -148,14 +166,18 @@ enum verdict store_claim_rows(struct store *s, struct source *src, const struct 
         ret[i] = (struct row_claim){.key = keys[i], .result = CLAIM_IGNORED};
         if (!source_key_fits(src, keys[i]))
             continue;
-        fitting[n_fitting] = keys[i];
+        fitting[n_fitting] = source_key_text(src, keys[i], &s->scratch);
         place[n_fitting++] = i;
     }
-    struct claiming c = {.a = a, .ret = ret, .s = s, .place = place};
     if (!n_fitting)
         return V_OK;
-    return store_is_shared(s) ? claim_pg(s, src, &c, fitting, n_fitting, holder, lease_ms, e)
-                              : claim_sqlite(s, src, &c, fitting, n_fitting, holder, lease_ms, e);
+    struct claiming c = {.a = a, .ret = ret, .place = place};
+    source_keys_sort(&c.keys, fitting, n_fitting, &s->scratch);
+    enum verdict v = store_is_shared(s) ? claim_pg(s, src, &c, holder, lease_ms, e)
+                                        : claim_sqlite(s, src, &c, holder, lease_ms, e);
+    for (size_t i = 0; i < n && v != V_OK; i++)
+        ret[i] = (struct row_claim){.key = keys[i], .result = CLAIM_IGNORED};
+    return v;
 }
 
 /* At most so many characters of it, as text. */
@@ -187,8 +209,77 @@ static enum verdict judged(const struct source *src, enum verdict v, struct str 
                   : err_wrap(e, V_CONFLICT, "one of %zu rows of %.*s", n, STR_FMT(src->shape.name));
 }
 
-/* Both steps of a batch on SQLite: the token's row first, then the table for whoever passed. `row`
- * has the key first and the number last; of all columns only what passed is kept. */
+/* What is said of the rows, as the statements of PostgreSQL want it. */
+struct said {
+    struct store *s;
+    struct str *keys;
+    struct strbuf map;
+};
+
+static void say_text(struct said *m, const char *name, struct str text) {
+    strbuf_addf(&m->map, ",\"%s\":", name);
+    if (text.p)
+        strbuf_add_json(&m->map, text);
+    else
+        strbuf_adds(&m->map, "null");
+}
+
+static void say_begin(struct said *m, size_t i, struct str key, int64_t token,
+                      struct str error_class, struct str error) {
+    m->keys[i] = key;
+    strbuf_addc(&m->map, i ? ',' : '{');
+    strbuf_add_json(&m->map, key);
+    strbuf_addf(&m->map, ":{\"n\":%zu,\"t\":%lld", i, (long long)token);
+    say_text(m, "c", shortened(m->s, error_class));
+    say_text(m, "e", shortened(m->s, error));
+}
+
+static enum verdict run_said(struct store *s, struct source *src, enum source_stmt stmt,
+                             struct said *m, size_t n, bool *ret_done, struct err *e) {
+    struct str *maps = texts_of(s, n);
+    strbuf_addc(&m->map, '}');
+    maps[0] = strbuf_str(&m->map);
+    const struct db_col cols[] = {DB_TEXTS(m->keys), DB_TEXTS(maps)};
+    if (m->map.overflow)
+        return err_set(e, V_LIMIT, "source", 0, "more than %zu bytes at once", MAP_MAX);
+    return db_each(s->db, src->stmts[stmt], cols, ARRAY_LEN(cols), n, take_done, ret_done, e);
+}
+
+static const char *const outcomes[ROW_STATES] = {
+    [ROW_MATCH] = "match", [ROW_NO_MATCH] = "no_match", [ROW_FAILED] = "failed"};
+
+static enum verdict finalize_pg(struct store *s, struct source *src,
+                                const struct verdict_on_row *rows, size_t n, bool *ret_done,
+                                struct err *e) {
+    struct said m = {.s = s, .keys = texts_of(s, n)};
+    strbuf_init(&m.map, MAP_MAX);
+    for (size_t i = 0; i < n; i++) {
+        const struct verdict_on_row *r = &rows[i];
+        say_begin(&m, i, r->key, r->token, r->error_class, r->error);
+        strbuf_addf(&m.map, ",\"s\":\"%s\",\"v\":", outcomes[r->state]);
+        strbuf_add_str(&m.map, r->values.p ? r->values : STR("{}"));
+        strbuf_addc(&m.map, '}');
+    }
+    enum verdict v = run_said(s, src, SRC_FINALIZE, &m, n, ret_done, e);
+    strbuf_release(&m.map);
+    return v;
+}
+
+static enum verdict release_pg(struct store *s, struct source *src, const struct release *rows,
+                               size_t n, bool *ret_done, struct err *e) {
+    struct said m = {.s = s, .keys = texts_of(s, n)};
+    strbuf_init(&m.map, MAP_MAX);
+    for (size_t i = 0; i < n; i++) {
+        const struct release *r = &rows[i];
+        say_begin(&m, i, r->key, r->token, r->error_class, r->error);
+        strbuf_addf(&m.map, ",\"a\":%d,\"w\":%lld}", r->spent ? 1 : 0, (long long)r->wait_ms);
+    }
+    enum verdict v = run_said(s, src, SRC_RELEASE, &m, n, ret_done, e);
+    strbuf_release(&m.map);
+    return v;
+}
+
+/* SQLite: of all columns only what passed the fence is kept. */
 static enum verdict pass_fence(struct store *s, int fence, const struct db_col *fence_cols,
                                size_t n_fence_cols, struct columns *b, bool *passed,
                                struct err *e) {
@@ -213,21 +304,42 @@ static enum verdict pass_fence(struct store *s, int fence, const struct db_col *
     return V_OK;
 }
 
-static enum verdict finalize_sqlite(struct store *s, struct source *src, struct columns *b,
-                                    bool *ret_done, struct err *e) {
+static enum verdict finalize_steps(struct store *s, struct source *src, struct columns *b,
+                                   bool *ret_done, struct err *e) {
     const struct db_col fence[] = {DB_TEXTS(b->keys),    DB_INTS(b->tokens),  DB_TEXTS(b->texts),
                                    DB_TEXTS(b->classes), DB_TEXTS(b->errors), DB_INTS(b->numbers)};
     const struct db_col row[] = {DB_TEXTS(b->keys), DB_TEXTS(b->texts), DB_TEXTS(b->values),
                                  DB_INTS(b->numbers)};
     bool *passed = arena_zalloc(&s->scratch, b->n + 1);
-    enum verdict v = db_begin(s->db, e);
-    if (v != V_OK)
-        return v;
-    v = pass_fence(s, src->stmts[SRC_FENCE], fence, ARRAY_LEN(fence), b, passed, e);
+    enum verdict v = pass_fence(s, src->stmts[SRC_FENCE], fence, ARRAY_LEN(fence), b, passed, e);
     if (v == V_OK)
         v = db_each(s->db, src->stmts[SRC_FINALIZE], row, ARRAY_LEN(row), b->n, take_done, ret_done,
                     e);
-    return store_end(s, v, e);
+    return v;
+}
+
+static enum verdict finalize_sqlite(struct store *s, struct source *src,
+                                    const struct verdict_on_row *rows, size_t n, bool *ret_done,
+                                    struct err *e) {
+    struct columns b = {.n = n,
+                        .keys = texts_of(s, n),
+                        .tokens = ints_of(s, n),
+                        .texts = texts_of(s, n),
+                        .values = texts_of(s, n),
+                        .classes = texts_of(s, n),
+                        .errors = texts_of(s, n),
+                        .numbers = ints_of(s, n)};
+    for (size_t i = 0; i < n; i++) {
+        b.keys[i] = rows[i].key;
+        b.tokens[i] = rows[i].token;
+        b.texts[i] = str_of(outcomes[rows[i].state]);
+        b.values[i] = rows[i].values.p ? rows[i].values : STR("{}");
+        b.classes[i] = shortened(s, rows[i].error_class);
+        b.errors[i] = shortened(s, rows[i].error);
+        b.numbers[i] = (int64_t)i;
+    }
+    enum verdict v = db_begin(s->db, e);
+    return v == V_OK ? store_end(s, finalize_steps(s, src, &b, ret_done, e), e) : v;
 }
 
 static bool is_object(struct store *s, struct str json) {
@@ -239,27 +351,40 @@ static bool is_object(struct store *s, struct str json) {
     return json_at_end(&r);
 }
 
-static enum verdict fill_results(struct store *s, const struct verdict_on_row *rows, size_t n,
-                                 struct columns *b, struct err *e) {
-    static const char *const outcomes[ROW_STATES] = {
-        [ROW_MATCH] = "match", [ROW_NO_MATCH] = "no_match", [ROW_FAILED] = "failed"};
+static enum verdict check_results(struct store *s, const struct source *src,
+                                  const struct verdict_on_row *rows, size_t n, struct err *e) {
     for (size_t i = 0; i < n; i++) {
         const struct verdict_on_row *r = &rows[i];
         if (r->values.p && !is_object(s, r->values))
-            return err_set(e, V_CONFLICT, "source", 0, "row %.*s: its values are no JSON object",
-                           STR_FMT(r->key));
+            return err_set(e, V_CONFLICT, "source", 0, "row %.*s of %.*s: its values are no JSON",
+                           STR_FMT(r->key), STR_FMT(src->shape.name));
         if (r->state >= ROW_STATES || !outcomes[r->state])
             return err_set(e, V_INVALID, "source", 0, "row %.*s: %d is no final state",
                            STR_FMT(r->key), (int)r->state);
-        b->keys[i] = r->key;
-        b->tokens[i] = r->token;
-        b->texts[i] = str_of(outcomes[r->state]);
-        b->values[i] = r->values.p ? r->values : STR("{}");
-        b->classes[i] = shortened(s, r->error_class);
-        b->errors[i] = shortened(s, r->error);
-        b->numbers[i] = (int64_t)i;
     }
     return V_OK;
+}
+
+/* A map has one entry for a key. Twice, which is a zombie beside its successor, they go one after
+ * the other. */
+static bool has_twins(struct store *s, const struct str *keys, size_t n) {
+    struct source_keys sorted;
+    source_keys_sort(&sorted, keys, n, &s->scratch);
+    for (size_t i = 1; i < n; i++)
+        if (str_eq(keys[sorted.order[i - 1]], keys[sorted.order[i]]))
+            return true;
+    return false;
+}
+
+static enum verdict finalize_twins(struct store *s, struct source *src,
+                                   const struct verdict_on_row *rows, size_t n, bool *ret_done,
+                                   struct err *e) {
+    enum verdict v = db_begin(s->db, e);
+    if (v != V_OK)
+        return v;
+    for (size_t i = 0; i < n && v == V_OK; i++)
+        v = finalize_pg(s, src, &rows[i], 1, &ret_done[i], e);
+    return store_end(s, v, e);
 }
 
 enum verdict store_finalize(struct store *s, struct source *src, const struct verdict_on_row *rows,
@@ -268,50 +393,37 @@ enum verdict store_finalize(struct store *s, struct source *src, const struct ve
         return too_many(n, e);
     arena_reset(&s->scratch);
     memset(ret_done, 0, n * sizeof *ret_done);
-    struct columns b = {.n = n,
-                        .keys = texts_of(s, n),
-                        .tokens = ints_of(s, n),
-                        .texts = texts_of(s, n),
-                        .values = texts_of(s, n),
-                        .classes = texts_of(s, n),
-                        .errors = texts_of(s, n),
-                        .numbers = ints_of(s, n)};
-    enum verdict v = fill_results(s, rows, n, &b, e);
+    enum verdict v = check_results(s, src, rows, n, e);
     if (v != V_OK || !n)
         return v;
-    const struct db_col cols[] = {DB_TEXTS(b.keys),   DB_INTS(b.tokens),   DB_TEXTS(b.texts),
-                                  DB_TEXTS(b.values), DB_TEXTS(b.classes), DB_TEXTS(b.errors)};
-    v = store_is_shared(s) ? db_each(s->db, src->stmts[SRC_FINALIZE], cols, ARRAY_LEN(cols), n,
-                                     take_done, ret_done, e)
-                           : finalize_sqlite(s, src, &b, ret_done, e);
+    struct str *keys = texts_of(s, n);
+    for (size_t i = 0; i < n; i++)
+        keys[i] = rows[i].key;
+    v = !store_is_shared(s)     ? finalize_sqlite(s, src, rows, n, ret_done, e)
+        : has_twins(s, keys, n) ? finalize_twins(s, src, rows, n, ret_done, e)
+                                : finalize_pg(s, src, rows, n, ret_done, e);
     if (v != V_OK)
         memset(ret_done, 0, n * sizeof *ret_done);
     return judged(src, v, rows[0].key, n, e);
 }
 
-static enum verdict release_sqlite(struct store *s, struct source *src, struct columns *b,
-                                   bool *ret_done, struct err *e) {
+static enum verdict release_steps(struct store *s, struct source *src, struct columns *b,
+                                  bool *ret_done, struct err *e) {
     const struct db_col fence[] = {DB_TEXTS(b->keys),  DB_INTS(b->tokens),   DB_INTS(b->spent),
                                    DB_INTS(b->waits),  DB_TEXTS(b->classes), DB_TEXTS(b->errors),
                                    DB_INTS(b->numbers)};
     const struct db_col row[] = {DB_TEXTS(b->keys), DB_INTS(b->numbers)};
     bool *passed = arena_zalloc(&s->scratch, b->n + 1);
-    enum verdict v = db_begin(s->db, e);
-    if (v != V_OK)
-        return v;
-    v = pass_fence(s, src->stmts[SRC_FENCE_RELEASE], fence, ARRAY_LEN(fence), b, passed, e);
+    enum verdict v =
+        pass_fence(s, src->stmts[SRC_FENCE_RELEASE], fence, ARRAY_LEN(fence), b, passed, e);
     if (v == V_OK)
         v = db_each(s->db, src->stmts[SRC_RELEASE], row, ARRAY_LEN(row), b->n, take_done, ret_done,
                     e);
-    return store_end(s, v, e);
+    return v;
 }
 
-enum verdict store_release(struct store *s, struct source *src, const struct release *rows,
-                           size_t n, bool *ret_done, struct err *e) {
-    if (n > CLAIM_BATCH_MAX)
-        return too_many(n, e);
-    arena_reset(&s->scratch);
-    memset(ret_done, 0, n * sizeof *ret_done);
+static enum verdict release_sqlite(struct store *s, struct source *src, const struct release *rows,
+                                   size_t n, bool *ret_done, struct err *e) {
     struct columns b = {.n = n,
                         .keys = texts_of(s, n),
                         .tokens = ints_of(s, n),
@@ -329,13 +441,34 @@ enum verdict store_release(struct store *s, struct source *src, const struct rel
         b.errors[i] = shortened(s, rows[i].error);
         b.numbers[i] = (int64_t)i;
     }
+    enum verdict v = db_begin(s->db, e);
+    return v == V_OK ? store_end(s, release_steps(s, src, &b, ret_done, e), e) : v;
+}
+
+static enum verdict release_twins(struct store *s, struct source *src, const struct release *rows,
+                                  size_t n, bool *ret_done, struct err *e) {
+    enum verdict v = db_begin(s->db, e);
+    if (v != V_OK)
+        return v;
+    for (size_t i = 0; i < n && v == V_OK; i++)
+        v = release_pg(s, src, &rows[i], 1, &ret_done[i], e);
+    return store_end(s, v, e);
+}
+
+enum verdict store_release(struct store *s, struct source *src, const struct release *rows,
+                           size_t n, bool *ret_done, struct err *e) {
+    if (n > CLAIM_BATCH_MAX)
+        return too_many(n, e);
+    arena_reset(&s->scratch);
+    memset(ret_done, 0, n * sizeof *ret_done);
     if (!n)
         return V_OK;
-    const struct db_col cols[] = {DB_TEXTS(b.keys), DB_INTS(b.tokens),   DB_INTS(b.spent),
-                                  DB_INTS(b.waits), DB_TEXTS(b.classes), DB_TEXTS(b.errors)};
-    enum verdict v = store_is_shared(s) ? db_each(s->db, src->stmts[SRC_RELEASE], cols,
-                                                  ARRAY_LEN(cols), n, take_done, ret_done, e)
-                                        : release_sqlite(s, src, &b, ret_done, e);
+    struct str *keys = texts_of(s, n);
+    for (size_t i = 0; i < n; i++)
+        keys[i] = rows[i].key;
+    enum verdict v = !store_is_shared(s)     ? release_sqlite(s, src, rows, n, ret_done, e)
+                     : has_twins(s, keys, n) ? release_twins(s, src, rows, n, ret_done, e)
+                                             : release_pg(s, src, rows, n, ret_done, e);
     if (v != V_OK)
         memset(ret_done, 0, n * sizeof *ret_done);
     return judged(src, v, rows[0].key, n, e);

@@ -122,32 +122,3 @@ bool source_since_kind(enum db_kind kind, struct source *src, const struct sourc
     src->since_kind = ms ? SINCE_MS : SINCE_TIME;
     return ms || time;
 }
-
-static bool is_uuid(struct str key) {
-    if (key.n != 36)
-        return false;
-    for (size_t i = 0; i < key.n; i++) {
-        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-        if (dash ? key.p[i] != '-' : !isxdigit((unsigned char)key.p[i]))
-            return false;
-    }
-    return true;
-}
-
-bool source_key_fits(const struct source *src, struct str key) {
-    int64_t i;
-    if (!key.p || memchr(key.p, '\0', key.n))
-        return false;
-    switch (src->key_kind) {
-    case KEY_INT:
-        return str_to_i64(key, &i) && i >= src->key_min && i <= src->key_max;
-    case KEY_UUID:
-        return is_uuid(key);
-    case KEY_TEXT:
-        break;
-    }
-    for (size_t at = 0, len; at < key.n; at += len)
-        if ((len = utf8_len((const unsigned char *)key.p + at, key.n - at)) == 0)
-            return false;
-    return true;
-}

@@ -83,5 +83,17 @@ MUST_CHECK enum verdict source_fill(const struct source *src, const char *text, 
 
 /* Can the column hold this key? */
 bool source_key_fits(const struct source *src, struct str key);
+/* One that fits, as the database writes it. */
+struct str source_key_text(const struct source *src, struct str key, struct arena *a);
+
+/* Keys of a batch, to be found by their text. */
+struct source_keys {
+    const struct str *keys;
+    size_t n;
+    size_t *order; /* their numbers, sorted */
+};
+void source_keys_sort(struct source_keys *ret, const struct str *keys, size_t n, struct arena *a);
+/* The first one that is called so. */
+MUST_CHECK bool source_keys_find(const struct source_keys *k, struct str key, size_t *ret);
 
 #endif

@@ -10,14 +10,12 @@
  * `|| ''` hides their conditions from the planner. */
 #include "store/claims_int.h"
 
+/* $1 keys, $2 and $3: holder and lease, in the first place. What comes back is of three kinds: rows
+ * that were won, their tokens, and rows that somebody else has. */
 #define CLAIM                                                                                     \
-    "WITH tain_k AS MATERIALIZED ("                                                               \
-    " SELECT u.k::{key_type} AS id, u.ord,"                                                       \
-    "        row_number() OVER (PARTITION BY u.k::{key_type} ORDER BY u.ord) AS nth"              \
-    " FROM unnest($1::text[]) WITH ORDINALITY AS u (k, ord)"                                      \
-    "), tain_p AS MATERIALIZED ("                                                                 \
+    "WITH tain_p AS MATERIALIZED ("                                                               \
     " SELECT {name}.{key} AS id FROM {table}"                                                     \
-    " WHERE {name}.{key} = ANY (ARRAY(SELECT id FROM tain_k)) AND {name}.{status} = {pending}"    \
+    " WHERE {name}.{key} = ANY ($1::text[]::{key_type}[]) AND {name}.{status} = {pending}"        \
     "   AND {filter} AND NOT {waiting}"                                                           \
     " ORDER BY 1 FOR UPDATE SKIP LOCKED"                                                          \
     "), tain_w AS ("                                                                              \
@@ -34,57 +32,46 @@
     "   attempts = CASE WHEN tain_c.state = 'done' THEN 1 ELSE tain_c.attempts + 1 END,"          \
     "   outcome = NULL, updated_at = excluded.updated_at"                                         \
     " RETURNING tain_c.key, tain_c.token, tain_c.attempts"                                        \
-    "), tain_o AS ("                                                                              \
-    " SELECT {name}.{key} AS id FROM {table}"                                                     \
-    " WHERE {name}.{key} = ANY (ARRAY(SELECT id FROM tain_k EXCEPT SELECT id FROM tain_w))"       \
-    "   AND ({name}.{status} = {busy} OR ({name}.{status} = {pending} AND NOT {waiting}))"        \
-    "   AND {filter}"                                                                             \
     ")"                                                                                           \
-    "SELECT tain_k.ord - 1, tain_g.key, tain_g.token, tain_g.attempts,"                           \
-    "       CASE WHEN tain_k.nth = 1 THEN tain_w.data END,"                                       \
-    "       tain_w.id IS NOT NULL OR tain_o.id IS NOT NULL"                                       \
-    " FROM tain_k LEFT JOIN tain_w ON tain_w.id = tain_k.id"                                      \
-    " LEFT JOIN tain_g ON tain_g.key = tain_w.id::text AND tain_k.nth = 1"                        \
-    " LEFT JOIN tain_o ON tain_o.id = tain_k.id"
+    "SELECT 0, id::text, NULL, NULL, data::text FROM tain_w"                                      \
+    " UNION ALL SELECT 1, key, token, attempts, NULL FROM tain_g"                                 \
+    " UNION ALL SELECT 2, {name}.{key}::text, NULL, NULL, NULL FROM {table}"                      \
+    " WHERE {name}.{key} = ANY (ARRAY(SELECT unnest($1::text[]::{key_type}[])"                    \
+    "                                 EXCEPT SELECT id FROM tain_w))"                             \
+    "   AND ({name}.{status} = {busy} OR ({name}.{status} = {pending} AND NOT {waiting}))"        \
+    "   AND {filter}"
 
-#define FINALIZE                                                                               \
-    "WITH tain_r AS MATERIALIZED ("                                                            \
-    " SELECT u.k, u.t, u.s, u.v::jsonb AS v, u.c, u.e, u.ord"                                  \
-    " FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[])"   \
-    "      WITH ORDINALITY AS u (k, t, s, v, c, e, ord)"                                       \
+/* $1 keys, $2 what is said of each, in the first place: {"key": {...}}. A join of the two would be
+ * planned for the few rows that the planner expects; so the fence answers keys only, and whatever
+ * is said of a row is found in the map. */
+#define FENCE(sets)                                                                            \
+    "WITH tain_m AS MATERIALIZED (SELECT ($2::text[])[1]::jsonb AS m"                          \
     "), tain_f AS ("                                                                           \
-    " UPDATE claims AS tain_c SET state = 'done', outcome = tain_r.s, holder = NULL,"          \
-    "   lease_until = NULL, next_try_at = NULL, error_class = tain_r.c, error = tain_r.e,"     \
+    " UPDATE claims AS tain_c SET " sets ", holder = NULL, lease_until = NULL,"                \
+    "   error_class = tain_m.m -> tain_c.key ->> 'c', error = tain_m.m -> tain_c.key ->> 'e'," \
     "   updated_at = {now}"                                                                    \
-    " FROM tain_r WHERE tain_c.source = {source} AND tain_c.key = ANY ($1::text[])"            \
-    "   AND tain_c.key = tain_r.k AND tain_c.token = tain_r.t AND tain_c.state || '' = 'held'" \
-    " RETURNING tain_r.k, tain_r.s, tain_r.v, tain_r.ord"                                      \
-    ")"                                                                                        \
-    "UPDATE {table} SET {status} = (CASE tain_f.s WHEN 'match' THEN {match}"                   \
-    "   WHEN 'no_match' THEN {no_match} ELSE {failed} END)::{status_type}{since_none}{sets}"   \
-    " FROM tain_f{record}"                                                                     \
-    " WHERE {name}.{key} = ANY (ARRAY(SELECT tain_f.k::{key_type} FROM tain_f))"               \
-    "   AND {name}.{key} = tain_f.k::{key_type} AND {name}.{status}::text || '' = {busy}"      \
-    " RETURNING tain_f.ord - 1"
+    " FROM tain_m WHERE tain_c.source = {source} AND tain_c.key = ANY ($1::text[])"            \
+    "   AND tain_c.token = (tain_m.m -> tain_c.key ->> 't')::bigint"                           \
+    "   AND tain_c.state || '' = 'held'"                                                       \
+    " RETURNING tain_c.key"                                                                    \
+    ")"
+#define FENCED                                                                          \
+    " FROM tain_m WHERE {name}.{key} = ANY (ARRAY(SELECT key::{key_type} FROM tain_f))" \
+    "   AND {name}.{status}::text || '' = {busy}"                                       \
+    " RETURNING tain_m.m -> {name}.{key}::text ->> 'n'"
 
-#define RELEASE                                                                                  \
-    "WITH tain_r AS MATERIALIZED ("                                                              \
-    " SELECT u.k, u.t, u.spent, u.wait, u.c, u.e, u.ord"                                         \
-    " FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])" \
-    "      WITH ORDINALITY AS u (k, t, spent, wait, c, e, ord)"                                  \
-    "), tain_f AS ("                                                                             \
-    " UPDATE claims AS tain_c SET state = 'free', holder = NULL, lease_until = NULL,"            \
-    "   attempts = GREATEST(tain_c.attempts - 1 + tain_r.spent, 0),"                             \
-    "   next_try_at = CASE WHEN tain_r.wait > 0 THEN {now} + tain_r.wait END,"                   \
-    "   error_class = tain_r.c, error = tain_r.e, updated_at = {now}"                            \
-    " FROM tain_r WHERE tain_c.source = {source} AND tain_c.key = ANY ($1::text[])"              \
-    "   AND tain_c.key = tain_r.k AND tain_c.token = tain_r.t AND tain_c.state || '' = 'held'"   \
-    " RETURNING tain_r.k, tain_r.ord"                                                            \
-    ")"                                                                                          \
-    "UPDATE {table} SET {status} = {pending}{since_none} FROM tain_f"                            \
-    " WHERE {name}.{key} = ANY (ARRAY(SELECT tain_f.k::{key_type} FROM tain_f))"                 \
-    "   AND {name}.{key} = tain_f.k::{key_type} AND {name}.{status}::text || '' = {busy}"        \
-    " RETURNING tain_f.ord - 1"
+#define FINALIZE                                                                          \
+    FENCE("state = 'done', outcome = tain_m.m -> tain_c.key ->> 's', next_try_at = NULL") \
+    "UPDATE {table} SET {status} = (CASE tain_m.m -> {name}.{key}::text ->> 's'"          \
+    "   WHEN 'match' THEN {match} WHEN 'no_match' THEN {no_match} ELSE {failed}"          \
+    "   END)::{status_type}{since_none}{sets}" FENCED
+
+#define RELEASE                                                                                   \
+    FENCE("state = 'free',"                                                                       \
+          " attempts = GREATEST(tain_c.attempts - 1 + (tain_m.m -> tain_c.key ->> 'a')::int, 0)," \
+          " next_try_at = CASE WHEN (tain_m.m -> tain_c.key ->> 'w')::bigint > 0"                 \
+          "   THEN {now} + (tain_m.m -> tain_c.key ->> 'w')::bigint END")                         \
+    "UPDATE {table} SET {status} = {pending}{since_none}" FENCED
 
 /* $1: how many at most. */
 #define SWEEP                                                                               \

@@ -151,7 +151,7 @@ static void what_is_ignored(void **state) {
 }
 
 /* A stalls, is swept, B claims, A comes back. */
-static void a_zombie_changes_nothing(void **state) {
+static void a_zombie_writes_nothing(void **state) {
     struct fix *f = *state;
     struct store *other = fix_open(f);
     struct source *a = flowsheet(f, f->s), *b = flowsheet(f, other);
@@ -175,6 +175,34 @@ static void a_zombie_changes_nothing(void **state) {
     assert_q("true", f, "SELECT artist_bio FROM %s", user_table(f, "flowsheet"));
     store_source_close(a);
     store_source_close(b);
+}
+
+/* The zombie's result and its successor's in one batch, in either order. */
+static void a_zombie_beside_its_successor(void **state) {
+    struct fix *f = *state;
+    struct source *src = flowsheet(f, f->s);
+    struct err e;
+    bool done[3];
+    add_rows(f, 4);
+    for (int round = 0; round < 2; round++) {
+        char key[2] = {(char)('1' + round), 0}, other[2] = {(char)('3' + round), 0};
+        assert_string_equal(claimed(f, f->s, src, key), "won 1 1");
+        fix_advance(f, LEASE + SWEEP_GRACE_MS + 1);
+        assert_string_equal(swept(f, f->s, src, 10), key);
+        assert_string_equal(claimed(f, f->s, src, key), "won 3 2");
+        assert_string_equal(claimed(f, f->s, src, other), "won 1 1");
+        struct verdict_on_row rows[] = {
+            {.key = str_of(key), .token = round ? 3 : 1, .state = ROW_MATCH},
+            {.key = str_of(other), .token = 1, .state = ROW_MATCH},
+            {.key = str_of(key), .token = round ? 1 : 3, .state = ROW_MATCH},
+        };
+        assert_ok(store_finalize(f->s, src, rows, 3, done, &e));
+        assert_int_equal(done[0], round);
+        assert_true(done[1]);
+        assert_int_equal(done[2], !round);
+        assert_string_equal(row_of(f, 1 + round), "enriched_match|0");
+    }
+    store_source_close(src);
 }
 
 struct zombie {
@@ -395,7 +423,8 @@ int row_fence_tests(void) {
         ROWS_CASE(each_row_is_won_once),
         ROWS_CASE(a_key_twice_in_a_batch),
         ROWS_CASE(what_is_ignored),
-        ROWS_CASE(a_zombie_changes_nothing),
+        ROWS_CASE(a_zombie_writes_nothing),
+        ROWS_CASE(a_zombie_beside_its_successor),
         ROWS_CASE(a_zombie_that_waits_for_a_lock),
         ROWS_CASE(a_zombie_that_waits_and_releases),
         ROWS_CASE(a_locked_row_is_lost),

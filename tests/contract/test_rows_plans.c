@@ -66,13 +66,9 @@ static void plans_go_by_the_indexes(void **state) {
     } cases[] = {
         {SRC_CLAIM, "(ARRAY['1','2'], ARRAY['me',NULL], ARRAY[1,NULL])", "flowsheet_pkey",
          "claims_pkey"},
-        {SRC_FINALIZE,
-         "(ARRAY['1','2'], ARRAY[1,2], ARRAY['match','match'], ARRAY['{}','{}'],"
-         " ARRAY[NULL,NULL]::text[], ARRAY[NULL,NULL]::text[])",
+        {SRC_FINALIZE, "(ARRAY['1','2'], ARRAY['{\"1\":{\"t\":1},\"2\":{\"t\":2}}',NULL])",
          "flowsheet_pkey", "claims_pkey"},
-        {SRC_RELEASE,
-         "(ARRAY['1','2'], ARRAY[1,2], ARRAY[1,1], ARRAY[0,0], ARRAY[NULL,NULL]::text[],"
-         " ARRAY[NULL,NULL]::text[])",
+        {SRC_RELEASE, "(ARRAY['1','2'], ARRAY['{\"1\":{\"t\":1},\"2\":{\"t\":2}}',NULL])",
          "flowsheet_pkey", "claims_pkey"},
         {SRC_SWEEP, "(100)", "_", "claims_held"},
         {SRC_ORPHANS, "(100)", "busy_ones", "claims_"},
