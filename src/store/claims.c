@@ -2,7 +2,6 @@
  * batch; SQLite with a few per row, in one transaction. */
 #include "store/claims.h"
 
-#include "base/fault.h"
 #include "hn/json_read.h"
 #include "store/claims_int.h"
 
@@ -10,13 +9,6 @@
 
 #define ERROR_CHARS_MAX 500
 #define MAP_MAX ((size_t)256 * 1024 * 1024)
-
-/* Columns of a batch for SQLite; in the scratch arena. */
-struct columns {
-    size_t n;
-    struct str *keys, *texts, *values, *classes, *errors;
-    int64_t *numbers, *tokens, *spent, *waits;
-};
 
 static int64_t *ints_of(struct store *s, size_t n) {
     return arena_zalloc(&s->scratch, (n + 1) * sizeof(int64_t));
@@ -85,73 +77,15 @@ static enum verdict claim_pg(struct store *s, struct source *src, struct claimin
     return v;
 }
 
-static struct row_claim *claim_of(const struct claiming *c, const struct db_row *row) {
-    return &c->ret[c->place[db_row_int(row, 0)]];
-}
-
-static enum verdict take_won(void *ctx, const struct db_row *row) {
-    struct claiming *c = ctx;
-    struct row_claim *to = claim_of(c, row);
-    to->result = CLAIM_WON;
-    to->key = arena_str(c->a, db_row_text(row, 1));
-    to->row = arena_str(c->a, db_row_text(row, 2));
-    return V_OK;
-}
-
-static enum verdict take_grant(void *ctx, const struct db_row *row) {
-    struct row_claim *to = claim_of(ctx, row);
-    to->token = db_row_int(row, 1);
-    to->attempts = (int)db_row_int(row, 2);
-    return V_OK;
-}
-
-static enum verdict take_lost(void *ctx, const struct db_row *row) {
-    claim_of(ctx, row)->result = CLAIM_LOST;
-    return V_OK;
-}
-
-/* The rows of the batch that were won, or that were not. */
-static void choose(const struct claiming *c, bool won, struct columns *ret) {
-    ret->n = 0;
-    for (size_t i = 0; i < c->keys.n; i++) {
-        const struct row_claim *r = &c->ret[c->place[i]];
-        if ((r->result == CLAIM_WON) != won)
-            continue;
-        ret->keys[ret->n] = won ? r->key : c->keys.keys[i];
-        ret->numbers[ret->n++] = (int64_t)i;
-    }
-}
-
-static enum verdict claim_steps(struct store *s, struct source *src, struct claiming *c,
-                                struct str holder, int64_t lease_ms, struct err *e) {
-    size_t n = c->keys.n;
-    struct columns w = {.keys = texts_of(s, n),
-                        .numbers = ints_of(s, n),
-                        .texts = texts_of(s, n),
-                        .waits = ints_of(s, n)};
-    for (size_t i = 0; i < n; i++) {
-        w.numbers[i] = (int64_t)i;
-        w.texts[i] = holder;
-        w.waits[i] = lease_ms;
-    }
-    const struct db_col cols[] = {DB_TEXTS(c->keys.keys), DB_INTS(w.numbers)};
-    enum verdict v = db_each(s->db, src->stmts[SRC_CLAIM], cols, 2, n, take_won, c, e);
-    if (v != V_OK)
-        return v;
-    const struct db_col grant[] = {DB_TEXTS(w.keys), DB_INTS(w.numbers), DB_TEXTS(w.texts),
-                                   DB_INTS(w.waits)};
-    choose(c, true, &w);
-    v = db_each(s->db, src->stmts[SRC_GRANT], grant, 4, w.n, take_grant, c, e);
-    if (v != V_OK)
-        return v;
-    choose(c, false, &w);
-    return db_each(s->db, src->stmts[SRC_LOST], grant, 2, w.n, take_lost, c, e);
-}
-
 static enum verdict claim_sqlite(struct store *s, struct source *src, struct claiming *c,
                                  struct str holder, int64_t lease_ms, struct err *e) {
     enum verdict v = db_begin(s->db, e);
-    return v == V_OK ? store_end(s, claim_steps(s, src, c, holder, lease_ms, e), e) : v;
+    if (v != V_OK)
+        return v;
+    for (size_t i = 0; i < c->keys.n && v == V_OK; i++)
+        v = source_lite_claim(s, src, c->keys.keys[i], holder, lease_ms, c->a, &c->ret[c->place[i]],
+                              e);
+    return store_end(s, v, e);
 }
 
 enum verdict store_claim_rows(struct store *s, struct source *src, const struct str *keys, size_t n,
@@ -180,8 +114,10 @@ enum verdict store_claim_rows(struct store *s, struct source *src, const struct 
     return v;
 }
 
-/* At most so many characters of it, as text. */
-static struct str shortened(struct store *s, struct str text) {
+const char *const source_outcomes[ROW_STATES] = {
+    [ROW_MATCH] = "match", [ROW_NO_MATCH] = "no_match", [ROW_FAILED] = "failed"};
+
+struct str source_error(struct store *s, struct str text) {
     if (!text.p)
         return text;
     struct str t = store_clean_text(s, text);
@@ -230,8 +166,8 @@ static void say_begin(struct said *m, size_t i, struct str key, int64_t token,
     strbuf_addc(&m->map, i ? ',' : '{');
     strbuf_add_json(&m->map, key);
     strbuf_addf(&m->map, ":{\"n\":%zu,\"t\":%lld", i, (long long)token);
-    say_text(m, "c", shortened(m->s, error_class));
-    say_text(m, "e", shortened(m->s, error));
+    say_text(m, "c", source_error(m->s, error_class));
+    say_text(m, "e", source_error(m->s, error));
 }
 
 static enum verdict run_said(struct store *s, struct source *src, enum source_stmt stmt,
@@ -245,9 +181,6 @@ static enum verdict run_said(struct store *s, struct source *src, enum source_st
     return db_each(s->db, src->stmts[stmt], cols, ARRAY_LEN(cols), n, take_done, ret_done, e);
 }
 
-static const char *const outcomes[ROW_STATES] = {
-    [ROW_MATCH] = "match", [ROW_NO_MATCH] = "no_match", [ROW_FAILED] = "failed"};
-
 static enum verdict finalize_pg(struct store *s, struct source *src,
                                 const struct verdict_on_row *rows, size_t n, bool *ret_done,
                                 struct err *e) {
@@ -256,7 +189,7 @@ static enum verdict finalize_pg(struct store *s, struct source *src,
     for (size_t i = 0; i < n; i++) {
         const struct verdict_on_row *r = &rows[i];
         say_begin(&m, i, r->key, r->token, r->error_class, r->error);
-        strbuf_addf(&m.map, ",\"s\":\"%s\",\"v\":", outcomes[r->state]);
+        strbuf_addf(&m.map, ",\"s\":\"%s\",\"v\":", source_outcomes[r->state]);
         strbuf_add_str(&m.map, r->values.p ? r->values : STR("{}"));
         strbuf_addc(&m.map, '}');
     }
@@ -279,69 +212,6 @@ static enum verdict release_pg(struct store *s, struct source *src, const struct
     return v;
 }
 
-/* SQLite: of all columns only what passed the fence is kept. */
-static enum verdict pass_fence(struct store *s, int fence, const struct db_col *fence_cols,
-                               size_t n_fence_cols, struct columns *b, bool *passed,
-                               struct err *e) {
-    enum verdict v = db_each(s->db, fence, fence_cols, n_fence_cols, b->n, take_done, passed, e);
-    if (v == V_OK && fault_hit("claims_step"))
-        v = err_set(e, V_RETRY, "fault", 0, "injected failure");
-    if (v != V_OK)
-        return v;
-    size_t kept = 0;
-    for (size_t i = 0; i < b->n; i++) {
-        if (!passed[i])
-            continue;
-        b->keys[kept] = b->keys[i];
-        b->numbers[kept] = b->numbers[i];
-        if (b->texts)
-            b->texts[kept] = b->texts[i];
-        if (b->values)
-            b->values[kept] = b->values[i];
-        kept++;
-    }
-    b->n = kept;
-    return V_OK;
-}
-
-static enum verdict finalize_steps(struct store *s, struct source *src, struct columns *b,
-                                   bool *ret_done, struct err *e) {
-    const struct db_col fence[] = {DB_TEXTS(b->keys),    DB_INTS(b->tokens),  DB_TEXTS(b->texts),
-                                   DB_TEXTS(b->classes), DB_TEXTS(b->errors), DB_INTS(b->numbers)};
-    const struct db_col row[] = {DB_TEXTS(b->keys), DB_TEXTS(b->texts), DB_TEXTS(b->values),
-                                 DB_INTS(b->numbers)};
-    bool *passed = arena_zalloc(&s->scratch, b->n + 1);
-    enum verdict v = pass_fence(s, src->stmts[SRC_FENCE], fence, ARRAY_LEN(fence), b, passed, e);
-    if (v == V_OK)
-        v = db_each(s->db, src->stmts[SRC_FINALIZE], row, ARRAY_LEN(row), b->n, take_done, ret_done,
-                    e);
-    return v;
-}
-
-static enum verdict finalize_sqlite(struct store *s, struct source *src,
-                                    const struct verdict_on_row *rows, size_t n, bool *ret_done,
-                                    struct err *e) {
-    struct columns b = {.n = n,
-                        .keys = texts_of(s, n),
-                        .tokens = ints_of(s, n),
-                        .texts = texts_of(s, n),
-                        .values = texts_of(s, n),
-                        .classes = texts_of(s, n),
-                        .errors = texts_of(s, n),
-                        .numbers = ints_of(s, n)};
-    for (size_t i = 0; i < n; i++) {
-        b.keys[i] = rows[i].key;
-        b.tokens[i] = rows[i].token;
-        b.texts[i] = str_of(outcomes[rows[i].state]);
-        b.values[i] = rows[i].values.p ? rows[i].values : STR("{}");
-        b.classes[i] = shortened(s, rows[i].error_class);
-        b.errors[i] = shortened(s, rows[i].error);
-        b.numbers[i] = (int64_t)i;
-    }
-    enum verdict v = db_begin(s->db, e);
-    return v == V_OK ? store_end(s, finalize_steps(s, src, &b, ret_done, e), e) : v;
-}
-
 static bool is_object(struct store *s, struct str json) {
     struct json_read r;
     json_read_init(&r, &s->scratch, json);
@@ -358,7 +228,7 @@ static enum verdict check_results(struct store *s, const struct source *src,
         if (r->values.p && !is_object(s, r->values))
             return err_set(e, V_CONFLICT, "source", 0, "row %.*s of %.*s: its values are no JSON",
                            STR_FMT(r->key), STR_FMT(src->shape.name));
-        if (r->state >= ROW_STATES || !outcomes[r->state])
+        if (r->state >= ROW_STATES || !source_outcomes[r->state])
             return err_set(e, V_INVALID, "source", 0, "row %.*s: %d is no final state",
                            STR_FMT(r->key), (int)r->state);
     }
@@ -376,14 +246,15 @@ static bool has_twins(struct store *s, const struct str *keys, size_t n) {
     return false;
 }
 
-static enum verdict finalize_twins(struct store *s, struct source *src,
-                                   const struct verdict_on_row *rows, size_t n, bool *ret_done,
-                                   struct err *e) {
+static enum verdict finalize_each(struct store *s, struct source *src,
+                                  const struct verdict_on_row *rows, size_t n, bool *ret_done,
+                                  struct err *e) {
     enum verdict v = db_begin(s->db, e);
     if (v != V_OK)
         return v;
     for (size_t i = 0; i < n && v == V_OK; i++)
-        v = finalize_pg(s, src, &rows[i], 1, &ret_done[i], e);
+        v = store_is_shared(s) ? finalize_pg(s, src, &rows[i], 1, &ret_done[i], e)
+                               : source_lite_finalize(s, src, &rows[i], &ret_done[i], e);
     return store_end(s, v, e);
 }
 
@@ -399,59 +270,21 @@ enum verdict store_finalize(struct store *s, struct source *src, const struct ve
     struct str *keys = texts_of(s, n);
     for (size_t i = 0; i < n; i++)
         keys[i] = rows[i].key;
-    v = !store_is_shared(s)     ? finalize_sqlite(s, src, rows, n, ret_done, e)
-        : has_twins(s, keys, n) ? finalize_twins(s, src, rows, n, ret_done, e)
-                                : finalize_pg(s, src, rows, n, ret_done, e);
+    v = store_is_shared(s) && !has_twins(s, keys, n) ? finalize_pg(s, src, rows, n, ret_done, e)
+                                                     : finalize_each(s, src, rows, n, ret_done, e);
     if (v != V_OK)
         memset(ret_done, 0, n * sizeof *ret_done);
     return judged(src, v, rows[0].key, n, e);
 }
 
-static enum verdict release_steps(struct store *s, struct source *src, struct columns *b,
-                                  bool *ret_done, struct err *e) {
-    const struct db_col fence[] = {DB_TEXTS(b->keys),  DB_INTS(b->tokens),   DB_INTS(b->spent),
-                                   DB_INTS(b->waits),  DB_TEXTS(b->classes), DB_TEXTS(b->errors),
-                                   DB_INTS(b->numbers)};
-    const struct db_col row[] = {DB_TEXTS(b->keys), DB_INTS(b->numbers)};
-    bool *passed = arena_zalloc(&s->scratch, b->n + 1);
-    enum verdict v =
-        pass_fence(s, src->stmts[SRC_FENCE_RELEASE], fence, ARRAY_LEN(fence), b, passed, e);
-    if (v == V_OK)
-        v = db_each(s->db, src->stmts[SRC_RELEASE], row, ARRAY_LEN(row), b->n, take_done, ret_done,
-                    e);
-    return v;
-}
-
-static enum verdict release_sqlite(struct store *s, struct source *src, const struct release *rows,
-                                   size_t n, bool *ret_done, struct err *e) {
-    struct columns b = {.n = n,
-                        .keys = texts_of(s, n),
-                        .tokens = ints_of(s, n),
-                        .spent = ints_of(s, n),
-                        .waits = ints_of(s, n),
-                        .classes = texts_of(s, n),
-                        .errors = texts_of(s, n),
-                        .numbers = ints_of(s, n)};
-    for (size_t i = 0; i < n; i++) {
-        b.keys[i] = rows[i].key;
-        b.tokens[i] = rows[i].token;
-        b.spent[i] = rows[i].spent ? 1 : 0;
-        b.waits[i] = rows[i].wait_ms;
-        b.classes[i] = shortened(s, rows[i].error_class);
-        b.errors[i] = shortened(s, rows[i].error);
-        b.numbers[i] = (int64_t)i;
-    }
-    enum verdict v = db_begin(s->db, e);
-    return v == V_OK ? store_end(s, release_steps(s, src, &b, ret_done, e), e) : v;
-}
-
-static enum verdict release_twins(struct store *s, struct source *src, const struct release *rows,
-                                  size_t n, bool *ret_done, struct err *e) {
+static enum verdict release_each(struct store *s, struct source *src, const struct release *rows,
+                                 size_t n, bool *ret_done, struct err *e) {
     enum verdict v = db_begin(s->db, e);
     if (v != V_OK)
         return v;
     for (size_t i = 0; i < n && v == V_OK; i++)
-        v = release_pg(s, src, &rows[i], 1, &ret_done[i], e);
+        v = store_is_shared(s) ? release_pg(s, src, &rows[i], 1, &ret_done[i], e)
+                               : source_lite_release(s, src, &rows[i], &ret_done[i], e);
     return store_end(s, v, e);
 }
 
@@ -466,9 +299,9 @@ enum verdict store_release(struct store *s, struct source *src, const struct rel
     struct str *keys = texts_of(s, n);
     for (size_t i = 0; i < n; i++)
         keys[i] = rows[i].key;
-    enum verdict v = !store_is_shared(s)     ? release_sqlite(s, src, rows, n, ret_done, e)
-                     : has_twins(s, keys, n) ? release_twins(s, src, rows, n, ret_done, e)
-                                             : release_pg(s, src, rows, n, ret_done, e);
+    enum verdict v = store_is_shared(s) && !has_twins(s, keys, n)
+                         ? release_pg(s, src, rows, n, ret_done, e)
+                         : release_each(s, src, rows, n, ret_done, e);
     if (v != V_OK)
         memset(ret_done, 0, n * sizeof *ret_done);
     return judged(src, v, rows[0].key, n, e);

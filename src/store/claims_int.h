@@ -25,6 +25,7 @@ struct source_field {
 enum source_stmt {
     SRC_CLAIM,
     SRC_GRANT, /* SQLite: the token of a row that was won */
+    SRC_WON,   /* SQLite: what there is to know of it */
     SRC_LOST,  /* SQLite: why a row was not */
     SRC_FENCE, /* SQLite: the token's row first */
     SRC_FINALIZE,
@@ -80,6 +81,21 @@ MUST_CHECK enum verdict source_filter_check(enum db_kind kind, struct str filter
 /* Fills a template; V_LIMIT: it is too long. */
 MUST_CHECK enum verdict source_fill(const struct source *src, const char *text, struct strbuf *out,
                                     struct err *e);
+
+extern const char *const source_outcomes[ROW_STATES]; /* NULL: it is not final */
+/* At most 500 characters of an error, as text; in the scratch arena. */
+struct str source_error(struct store *s, struct str text);
+
+/* Batches on SQLite; the caller holds the transaction. */
+MUST_CHECK enum verdict source_lite_claim(struct store *s, const struct source *src, struct str key,
+                                          struct str holder, int64_t lease_ms, struct arena *a,
+                                          struct row_claim *ret, struct err *e);
+MUST_CHECK enum verdict source_lite_finalize(struct store *s, const struct source *src,
+                                             const struct verdict_on_row *row, bool *ret_done,
+                                             struct err *e);
+MUST_CHECK enum verdict source_lite_release(struct store *s, const struct source *src,
+                                            const struct release *row, bool *ret_done,
+                                            struct err *e);
 
 /* Can the column hold this key? */
 bool source_key_fits(const struct source *src, struct str key);

@@ -1,56 +1,53 @@
-/* Statements of a table source on SQLite, which has no modifying CTEs: a few in a row under BEGIN
- * IMMEDIATE, where nobody else writes. Run once per row of a batch (db_each). */
+/* Statements of a table source on SQLite, which has no modifying CTEs: a few per row under BEGIN
+ * IMMEDIATE, where nobody else writes. Those for each row of a batch tell what they did by the
+ * count of rows they touched; RETURNING would make and throw away a table each time. ?1 is the key.
+ */
 #include "store/claims_int.h"
 
-/* ?1 key, ?2 number in the batch. */
-#define CLAIM                                                                      \
-    "UPDATE {table} SET {status} = {busy}{since_now}"                              \
-    " WHERE {name}.{key} = CAST(?1 AS {key_type}) AND {name}.{status} = {pending}" \
-    "   AND {filter} AND NOT {waiting}"                                            \
-    " RETURNING ?2, CAST({name}.{key} AS TEXT), {row}"
+#define OF_KEY " WHERE {name}.{key} = CAST(?1 AS {key_type})"
 
-/* ?1 key, ?2 number, ?3 holder, ?4 lease. */
+#define CLAIM                                                                                   \
+    "UPDATE {table} SET {status} = {busy}{since_now}" OF_KEY " AND {name}.{status} = {pending}" \
+    "   AND {filter} AND NOT {waiting}"
+
+/* ?2 holder, ?3 lease. */
 #define GRANT                                                                                   \
     "INSERT INTO claims (source, key, token, state, holder, lease_until, attempts, updated_at)" \
-    " VALUES ({source}, ?1, 1, 'held', ?3, {now} + ?4, 1, {now})"                               \
-    " ON CONFLICT (source, key) DO UPDATE SET token = token + 1, state = 'held',"               \
-    "   holder = excluded.holder, lease_until = excluded.lease_until, next_try_at = NULL,"      \
-    "   attempts = CASE WHEN state = 'done' THEN 1 ELSE attempts + 1 END,"                      \
-    "   outcome = NULL, updated_at = excluded.updated_at"                                       \
-    " RETURNING ?2, token, attempts"
+    " SELECT {source}, CAST({name}.{key} AS TEXT), 1, 'held', ?2, {now} + ?3, 1, {now}"         \
+    " FROM {table}" OF_KEY " ON CONFLICT (source, key) DO UPDATE SET token = token + 1,"        \
+    "   state = 'held', holder = excluded.holder, lease_until = excluded.lease_until,"          \
+    "   attempts = CASE WHEN state = 'done' THEN 1 ELSE attempts + 1 END, next_try_at = NULL,"  \
+    "   outcome = NULL, updated_at = excluded.updated_at"
 
-/* Pending and due is what the same batch has named twice. */
-#define LOST                                                                                  \
-    "SELECT ?2 FROM {table} WHERE {name}.{key} = CAST(?1 AS {key_type})"                      \
-    " AND ({name}.{status} = {busy} OR ({name}.{status} = {pending} AND NOT {waiting})) AND " \
-    "{filter}"
+#define WON                                                                                      \
+    "SELECT tain_c.key, tain_c.token, tain_c.attempts, {row} FROM {table} JOIN claims AS tain_c" \
+    " ON tain_c.source = {source} AND tain_c.key = CAST({name}.{key} AS TEXT)" OF_KEY
 
-/* ?1 key, ?2 token, ?3 outcome, ?4 class, ?5 error, ?6 number. */
+/* Nothing is pending and due here that was not won. */
+#define LOST "SELECT 1 FROM {table}" OF_KEY " AND {name}.{status} = {busy} AND {filter}"
+
+/* ?2 token, ?3 outcome, ?4 class, ?5 error. */
 #define FENCE                                                                            \
     "UPDATE claims SET state = 'done', outcome = ?3, holder = NULL, lease_until = NULL," \
     "  next_try_at = NULL, error_class = ?4, error = ?5, updated_at = {now}"             \
-    " WHERE source = {source} AND key = ?1 AND token = ?2 AND state = 'held' RETURNING ?6"
+    " WHERE source = {source} AND key = ?1 AND token = ?2 AND state = 'held'"
 
-/* ?1 key, ?2 outcome, ?3 values, ?4 number. */
-#define FINALIZE                                                                               \
-    "UPDATE {table} SET {status} = CASE ?2 WHEN 'match' THEN {match}"                          \
-    "  WHEN 'no_match' THEN {no_match} ELSE {failed} END{since_none}{sets}"                    \
-    " WHERE {name}.{key} = CAST(?1 AS {key_type}) AND {name}.{status} = {busy} AND ?3 IS NOT " \
-    "NULL RETURNING ?4"
+/* ?2 outcome, ?3 values. */
+#define FINALIZE                                                                   \
+    "UPDATE {table} SET {status} = CASE ?2 WHEN 'match' THEN {match}"              \
+    "  WHEN 'no_match' THEN {no_match} ELSE {failed} END{since_none}{sets}" OF_KEY \
+    " AND {name}.{status} = {busy} AND ?3 IS NOT NULL"
 
-/* ?1 key, ?2 token, ?3 spent, ?4 wait, ?5 class, ?6 error, ?7 number. */
+/* ?2 token, ?3 spent, ?4 wait, ?5 class, ?6 error. */
 #define FENCE_RELEASE                                                      \
     "UPDATE claims SET state = 'free', holder = NULL, lease_until = NULL," \
     "  attempts = MAX(attempts - 1 + ?3, 0),"                              \
     "  next_try_at = CASE WHEN ?4 > 0 THEN {now} + ?4 END,"                \
     "  error_class = ?5, error = ?6, updated_at = {now}"                   \
-    " WHERE source = {source} AND key = ?1 AND token = ?2 AND state = 'held' RETURNING ?7"
+    " WHERE source = {source} AND key = ?1 AND token = ?2 AND state = 'held'"
 
-/* ?1 key, ?2 number. */
-#define RELEASE                                                                 \
-    "UPDATE {table} SET {status} = {pending}{since_none}"                       \
-    " WHERE {name}.{key} = CAST(?1 AS {key_type}) AND {name}.{status} = {busy}" \
-    " RETURNING ?2, CAST({name}.{key} AS TEXT)"
+#define RELEASE \
+    "UPDATE {table} SET {status} = {pending}{since_none}" OF_KEY " AND {name}.{status} = {busy}"
 
 #define SWEEP                                                                                   \
     "UPDATE claims SET token = token + 1, state = 'free', holder = NULL, lease_until = NULL,"   \
@@ -87,11 +84,9 @@
     "   ORDER BY updated_at LIMIT ?2)"                                                    \
     " RETURNING key"
 
-/* ?1 key, ?2 number. */
-#define RECHECK_ROW                                                                              \
-    "UPDATE {table} SET {status} = {pending}{since_none}"                                        \
-    " WHERE {name}.{key} = CAST(?1 AS {key_type}) AND {name}.{status} = {no_match} AND {filter}" \
-    " RETURNING ?2, CAST({name}.{key} AS TEXT)"
+#define RECHECK_ROW                                              \
+    "UPDATE {table} SET {status} = {pending}{since_none}" OF_KEY \
+    " AND {name}.{status} = {no_match} AND {filter}"
 
 #define WAITING                                                                                    \
     "SELECT COUNT(*) FILTER (WHERE tain_x.next_try_at > {now}),"                                   \
@@ -104,6 +99,7 @@
 const struct source_template source_templates_sqlite[SRC_N] = {
     [SRC_CLAIM] = {"claim", CLAIM},
     [SRC_GRANT] = {"claim", GRANT},
+    [SRC_WON] = {"claim", WON},
     [SRC_LOST] = {"claim", LOST},
     [SRC_FENCE] = {"finalize", FENCE},
     [SRC_FINALIZE] = {"finalize", FINALIZE},

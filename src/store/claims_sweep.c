@@ -6,14 +6,13 @@ struct keys {
     struct arena *a;
     struct str *keys;
     size_t n, max;
-    int column;
 };
 
 static enum verdict take_key(void *ctx, const struct db_row *row) {
     struct keys *k = ctx;
     if (k->n == k->max)
         return V_OK;
-    k->keys[k->n++] = arena_str(k->a, db_row_text(row, k->column));
+    k->keys[k->n++] = arena_str(k->a, db_row_text(row, 0));
     return V_OK;
 }
 
@@ -24,16 +23,16 @@ static enum verdict collect(struct store *s, int stmt, size_t max, struct keys *
 /* SQLite: the rows of these claims, one by one; keys of those that changed are added to `to`. A
  * claim may be from a time when the source was another table. */
 static enum verdict change_rows(struct store *s, const struct source *src, enum source_stmt stmt,
-                                struct keys *of, struct keys *to, struct err *e) {
-    int64_t *numbers = arena_zalloc(&s->scratch, (of->n + 1) * sizeof *numbers);
-    size_t n = 0;
-    for (size_t i = 0; i < of->n; i++)
-        if (source_key_fits(src, of->keys[i]))
-            of->keys[n++] = of->keys[i];
-    of->n = n;
-    const struct db_col cols[] = {DB_TEXTS(of->keys), DB_INTS(numbers)};
-    to->column = 1;
-    return db_each(s->db, src->stmts[stmt], cols, ARRAY_LEN(cols), of->n, take_key, to, e);
+                                const struct keys *of, struct keys *to, struct err *e) {
+    enum verdict v = V_OK;
+    for (size_t i = 0; i < of->n && v == V_OK; i++) {
+        if (!source_key_fits(src, of->keys[i]))
+            continue;
+        v = db_run(s->db, src->stmts[stmt], DB_VALS(DBT(of->keys[i])), NULL, NULL, e);
+        if (v == V_OK && db_changes(s->db) > 0 && to->n < to->max)
+            to->keys[to->n++] = arena_str(to->a, of->keys[i]);
+    }
+    return v;
 }
 
 static struct keys scratch_keys(struct store *s, size_t max) {
