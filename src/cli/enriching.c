@@ -78,6 +78,16 @@ static enum verdict check_logged(const struct enriching *w, struct err *e) {
     return v;
 }
 
+/* A service that is away now may be back soon, and its rows wait for it; but an address with a
+ * mistake in it should not look like that for days. */
+static void check_reach(const struct enriching *w) {
+    for (size_t i = 0; i < w->plan.n_providers; i++) {
+        struct err e;
+        if (plan_reach(&w->plan, &w->plan.providers[i], &e) != V_OK)
+            log_error("a provider cannot be reached: its rows wait until it can", LE(&e));
+    }
+}
+
 static enum verdict start_engine(struct enriching *w, struct err *e) {
     const struct feed_options feed = {.store = &w->store,
                                       .hub = w->hub,
@@ -112,6 +122,8 @@ enum verdict enriching_start(struct enriching *w, const struct settings *s, stru
         v = check_logged(w, e);
     if (v == V_OK)
         v = start_engine(w, e);
+    if (v == V_OK)
+        check_reach(w);
     if (v == V_OK)
         v = start_thread(w, e);
     return v;

@@ -21,7 +21,7 @@ struct provider {
     int64_t timeout_ms;                   /* of a call */
     struct str headers[PLAN_HEADERS_MAX]; /* "Name: value", the token's among them; never logged */
     size_t n_headers;
-    int line;
+    int line, url_line; /* of the file */
 };
 
 /* Where in the file each part of a source stands; what was not said has the source's own line. */
@@ -66,6 +66,11 @@ MUST_CHECK enum verdict plan_read(const char *path, const char *(*env)(const cha
  * any other failure, all of them are closed and NULL. */
 MUST_CHECK enum verdict plan_open_sources(const struct enrich_plan *p, struct store *s,
                                           struct source **ret_sources, struct err *e);
+/* Whether a provider can be connected to now; nothing is asked of it. V_RETRY: "FILE:LINE: provider
+ * NAME cannot be reached: why". Blocks for at most PLAN_REACH_MS. */
+#define PLAN_REACH_MS 5000
+MUST_CHECK enum verdict plan_reach(const struct enrich_plan *p, const struct provider *provider,
+                                   struct err *e);
 /* Puts ${NAME} for what the file took from the environment (values of four bytes and more) in a
  * message that came from elsewhere. */
 void plan_redact(const struct enrich_plan *p, struct err *e);

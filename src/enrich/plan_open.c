@@ -1,5 +1,7 @@
 #include "enrich/plan.h"
 
+#include "net/reach.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -114,4 +116,13 @@ enum verdict plan_open_sources(const struct enrich_plan *p, struct store *s,
         ret_sources[i] = NULL;
     }
     return v;
+}
+
+enum verdict plan_reach(const struct enrich_plan *p, const struct provider *provider,
+                        struct err *e) {
+    enum verdict v = reach_url(provider->url.p, PLAN_REACH_MS, e);
+    if (v == V_OK)
+        return V_OK;
+    return err_wrap(e, v, "%.200s:%d: provider %s cannot be reached", p->path.p, provider->url_line,
+                    provider->name.p);
 }

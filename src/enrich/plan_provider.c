@@ -34,6 +34,7 @@ static enum verdict read_url(struct plan_reader *r, const struct conf_section *s
     while (p->url.n > 0 && p->url.p[p->url.n - 1] == '/')
         p->url.n--;
     p->url = arena_str(r->a, p->url);
+    p->url_line = c->line;
     return V_OK;
 }
 

@@ -5,8 +5,8 @@ import re
 import signal
 import unittest
 
+from lib import EXIT_DONE, EXIT_USAGE, wait_until  # first: it knows where the others are
 from flowsheet import TABLE, TOKEN, EnrichTest
-from lib import EXIT_DONE, EXIT_USAGE, wait_until
 
 
 def artists(n, first=0):
@@ -266,6 +266,22 @@ class Mistakes(EnrichTest):
             with self.subTest(new=new):
                 self.assertEqual(good.count(old), 1, old)
                 self.refused(archive, good.replace(old, new), pattern, new)
+
+    def test_provider_that_cannot_be_reached(self):
+        """It is told, and waited for: a service may be away for a while."""
+        archive, lookup = self.flowsheet(), self.lookup()
+        port = lookup.port
+        lookup.close()
+        self.insert(archive, 'Artist 1')
+        path = self.sources()
+        text = path.read_text(encoding='utf-8')
+        number = text[:text.index('url     =')].count('\n') + 1
+        run = self.worker(archive, lookup, path)
+        wait_until(lambda: f'{path.name}:{number}: provider lml cannot be reached: ' in run.so_far(),
+                   what='a word on the provider')
+        self.lookup(port=port)  # there it is
+        self.wait_final(archive, 1, [run])
+        self.assert_rows(archive)
 
     def test_no_file(self):
         archive = self.flowsheet()
