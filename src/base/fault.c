@@ -11,9 +11,11 @@ bool fault_armed;
 static struct {
     char name[48];
     long countdown;
-    bool kill;
+    bool kill, call;
 } points[16];
 static int n_points;
+static void (*to_call)(void *arg);
+static void *call_arg;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void fault_setup(const char *spec) {
@@ -24,12 +26,18 @@ void fault_setup(const char *spec) {
         if (sscanf(spec, "%47[^:,]:%ld:%15[a-z]%n", points[n_points].name,
                    &points[n_points].countdown, action, &used) == 3) {
             points[n_points].kill = strcmp(action, "kill") == 0;
+            points[n_points].call = strcmp(action, "call") == 0;
             n_points++;
         }
         spec = strchr(spec + used, ',');
         spec = spec ? spec + 1 : NULL;
     }
     fault_armed = n_points > 0;
+}
+
+void fault_set_call(void (*fn)(void *arg), void *arg) {
+    to_call = fn;
+    call_arg = arg;
 }
 
 bool fault_hit_slow(const char *name) {
@@ -40,7 +48,9 @@ bool fault_hit_slow(const char *name) {
             continue;
         if (points[i].kill)
             kill(getpid(), SIGKILL);
-        hit = true;
+        if (points[i].call && to_call)
+            to_call(call_arg);
+        hit = !points[i].call;
     }
     pthread_mutex_unlock(&lock);
     return hit;

@@ -231,13 +231,15 @@ enum verdict engine_stop(struct engine *g, struct err *e) {
     enum verdict v = judge_answered(g, e);
     g->n_answered = 0;
     for (size_t i = 0; i < ENGINE_BUSY_MAX; i++)
-        if (g->rows[i].stage == ROW_CALLING || g->rows[i].stage == ROW_ANSWERED)
+        if (g->rows[i].stage == ROW_READY || g->rows[i].stage == ROW_CALLING ||
+            g->rows[i].stage == ROW_ANSWERED)
             let_go(g, &g->rows[i]);
     if (v == V_OK)
         v = write_decided(g, true, e);
     for (size_t i = 0; i < g->o.plan->n_providers; i++) {
         struct lane *l = &g->lanes[i];
         lane_drop_turns(l);
+        l->n_ready = 0;
         if (v == V_OK && l->n_give_back)
             v = store_lane_give_back(g->store, l->provider->name, str_of(g->o.holder), l->give_back,
                                      l->n_give_back, e);

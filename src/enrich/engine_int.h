@@ -11,6 +11,7 @@
 
 #define LEASE_GRACE_MS 60000 /* a claim is held for a call's longest time and this */
 #define SLOT_GRACE_MS 15000  /* a slot likewise */
+#define READY_MAX_MS 5000    /* a row that was claimed waits so long for another turn */
 #define BODY_MAX ((size_t)4 * 1024 * 1024)
 #define DETAIL_MAX 400
 
@@ -27,7 +28,8 @@ struct row {
     int attempts;
     int slot; /* -1: the lane has none */
     bool probe;
-    enum { ROW_UNUSED, ROW_CALLING, ROW_ANSWERED, ROW_DECIDED } stage;
+    enum { ROW_UNUSED, ROW_READY, ROW_CALLING, ROW_ANSWERED, ROW_DECIDED } stage;
+    struct str path, body;     /* ready: its request */
     struct call_result result; /* answered: body and detail are in the arena */
     bool final;                /* decided: which of the two */
     struct verdict_on_row verdict;
@@ -44,6 +46,11 @@ struct lane {
     bool cautious; /* the last answer was trouble: one call at a time until one is not */
     int slots[LANE_SLOTS_MAX], give_back[LANE_SLOTS_MAX];
     size_t n_slots, n_give_back;
+    /* claimed, for turns that may have been lost meanwhile: these rows have the next */
+    struct row *ready[ENGINE_BATCH];
+    size_t n_ready;
+    int64_t ready_since;
+    bool probe_back; /* the probe was lost unused */
     int64_t ask_at;  /* not before then for more turns */
     int64_t give_by; /* slots go back by then, if no turn is asked for before */
     enum lane_why why;

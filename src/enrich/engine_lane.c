@@ -28,9 +28,11 @@ void lane_drop_turns(struct lane *l) {
 
 /* Turns whose time is over are not to be used any more; nor are their slots needed. */
 static bool has_turns(struct lane *l, int64_t now_us) {
-    for (int next = lane_next_turn(&l->turns, l->used, now_us); l->used < next; l->used++)
+    for (int next = lane_next_turn(&l->turns, l->used, now_us); l->used < next; l->used++) {
         if (l->n_slots)
             l->give_back[l->n_give_back++] = l->slots[--l->n_slots];
+        l->probe_back = l->probe;
+    }
     if (l->used < l->turns.n)
         return true;
     lane_drop_turns(l);
@@ -71,12 +73,14 @@ static enum verdict ask_turns(struct engine *g, struct lane *l, size_t want, str
         .hold_ms = l->provider->timeout_ms + SLOT_GRACE_MS,
         .give_back = l->give_back,
         .n_give_back = l->n_give_back,
+        .probe_back = l->probe_back,
     };
     int64_t now = engine_now(g);
     enum verdict v = store_lane_take(g->store, &ask, &turns, e);
     if (v != V_OK)
         return v;
     l->n_give_back = 0;
+    l->probe_back = false;
     take_grant(l, &turns, now);
     enrich_lane_state(l->index, l->why, l->why == LANE_GO ? 0 : l->ask_at - now);
     return V_OK;
@@ -104,17 +108,19 @@ static void fail_row(struct engine *g, struct row *r, const char *class, const s
     engine_decided(g, r);
 }
 
-static void start_call(struct engine *g, struct row *r, struct str columns) {
+static void release_row(struct engine *g, struct row *r) {
+    r->final = false;
+    r->release = (struct release){.key = r->key, .token = r->token};
+    engine_decided(g, r);
+}
+
+static void start_call(struct engine *g, struct row *r) {
     const struct plan_source *src = engine_source(g, r->source);
     struct lane *l = r->lane;
-    struct str path, body;
     struct err e = {0};
-    enum verdict v = request_fill(&src->request, columns, &r->arena, &path, &body, &e);
-    if (v != V_OK) {
-        fail_row(g, r, "request", &e);
-        return;
-    }
-    v = g->o.caller->start(g->o.caller, l->provider, src->request.method, path, body, r, &e);
+    r->probe = l->probe;
+    enum verdict v =
+        g->o.caller->start(g->o.caller, l->provider, src->request.method, r->path, r->body, r, &e);
     if (v != V_OK) {
         r->final = false;
         r->release = (struct release){.key = r->key,
@@ -142,8 +148,17 @@ static void take_row(struct engine *g, struct lane *l, size_t source, const stru
     r->token = c->token;
     r->attempts = c->attempts;
     r->slot = -1;
-    r->probe = l->probe;
-    start_call(g, r, c->row);
+    struct err e = {0};
+    enum verdict v =
+        request_fill(&engine_source(g, source)->request, c->row, &r->arena, &r->path, &r->body, &e);
+    if (v != V_OK) {
+        fail_row(g, r, "request", &e);
+        return;
+    }
+    r->stage = ROW_READY;
+    if (l->n_ready == 0)
+        l->ready_since = engine_now(g);
+    l->ready[l->n_ready++] = r;
 }
 
 static void note_claim(size_t source, const struct row_claim *c, int from) {
@@ -212,20 +227,46 @@ static enum verdict give_slots_back(struct engine *g, struct lane *l, struct err
     return v;
 }
 
-/* A provider in trouble is not run over: one call at a time, until one goes well. */
-static size_t turns_wanted(const struct engine *g, const struct lane *l, size_t keys) {
-    if (l->cautious)
-        return l->in_flight ? 0 : 1;
-    return at_most(at_most(keys, g->n_unused), ENGINE_BATCH);
+/* The claim took time: turns that are lost by now are not used, and rows without one wait for the
+ * next. */
+static void start_ready(struct engine *g, struct lane *l) {
+    int64_t now_us = engine_now(g) * 1000;
+    int due = has_turns(l, now_us) ? lane_turns_due(&l->turns, l->used, now_us) : 0;
+    size_t n = at_most((size_t)due, l->n_ready);
+    for (size_t i = 0; i < n; i++)
+        start_call(g, l->ready[i]);
+    l->n_ready -= n;
+    memmove(l->ready, l->ready + n, l->n_ready * sizeof l->ready[0]);
 }
 
-enum verdict lane_work(struct engine *g, struct lane *l, struct err *e) {
+/* A lane that is blocked for long keeps no rows from others, nor beyond their lease. */
+static void release_ready(struct engine *g, struct lane *l, int64_t now) {
+    if (l->n_ready == 0 || now < l->ready_since + READY_MAX_MS)
+        return;
+    for (size_t i = 0; i < l->n_ready; i++)
+        release_row(g, l->ready[i]);
+    l->n_ready = 0;
+}
+
+/* A provider in trouble is not run over: one call at a time, until one goes well. */
+static size_t turns_wanted(const struct lane *l, size_t rows) {
+    if (l->cautious)
+        return l->in_flight ? 0 : 1;
+    return at_most(rows, ENGINE_BATCH);
+}
+
+/* Rows that have been claimed, or could be. */
+static size_t rows_waiting(const struct engine *g, const struct lane *l) {
+    return l->n_ready ? l->n_ready : at_most(keys_waiting(g, l), g->n_unused);
+}
+
+static enum verdict use_turns(struct engine *g, struct lane *l, struct err *e) {
     enum verdict v = V_OK;
-    size_t keys;
-    while (v == V_OK && g->n_unused && (keys = keys_waiting(g, l)) > 0) {
+    size_t rows;
+    while (v == V_OK && (rows = rows_waiting(g, l)) > 0) {
         int64_t now = engine_now(g);
         if (!has_turns(l, now * 1000)) {
-            size_t want = turns_wanted(g, l, keys);
+            size_t want = turns_wanted(l, rows);
             if (now < l->ask_at || want == 0)
                 break;
             v = ask_turns(g, l, want, e);
@@ -235,11 +276,19 @@ enum verdict lane_work(struct engine *g, struct lane *l, struct err *e) {
         int due = lane_turns_due(&l->turns, l->used, now * 1000);
         if (due == 0)
             break;
-        v = claim(g, l, next_source(g, l), at_most((size_t)due, g->n_unused), e);
+        if (l->n_ready == 0)
+            v = claim(g, l, next_source(g, l), at_most((size_t)due, rows), e);
+        start_ready(g, l);
     }
+    return v;
+}
+
+enum verdict lane_work(struct engine *g, struct lane *l, struct err *e) {
+    enum verdict v = use_turns(g, l, e);
     if (v != V_OK)
         return v;
     int64_t now = engine_now(g);
+    release_ready(g, l, now);
     if (l->turns.n && !has_turns(l, now * 1000))
         l->give_by = now; /* somebody else may wait for these slots */
     return l->n_give_back && now >= l->give_by ? give_slots_back(g, l, e) : V_OK;
@@ -256,11 +305,13 @@ int64_t lane_next(const struct engine *g, const struct lane *l) {
     int64_t next = l->n_give_back ? l->give_by : NO_DEADLINE, when = turns_end(l);
     if (when < next)
         next = when;
-    if (g->n_unused == 0 || keys_waiting(g, l) == 0)
+    if (l->n_ready && l->ready_since + READY_MAX_MS < next)
+        next = l->ready_since + READY_MAX_MS;
+    if (rows_waiting(g, l) == 0)
         return next;
     if (l->used < l->turns.n)
         when = (l->turns.start_us + l->used * l->turns.interval_us + 999) / 1000;
     else
-        when = turns_wanted(g, l, 1) ? l->ask_at : NO_DEADLINE;
+        when = turns_wanted(l, 1) ? l->ask_at : NO_DEADLINE;
     return when < next ? when : next;
 }

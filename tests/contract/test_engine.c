@@ -239,6 +239,52 @@ static void limits_hold_for_five(void **state) {
     world_free(w);
 }
 
+static void stall(void *world) {
+    fix_advance(((struct world *)world)->f, 1000);
+}
+
+static void stall_and_pause(void *world) {
+    struct err e;
+    stall(world);
+    assert_ok(store_lane_pause(((struct world *)world)->f->s, STR("lookup"), NULL, &e));
+}
+
+/* The claim took so long that the turn was lost: the row waits for the next, and is not claimed
+ * anew. */
+static void a_turn_that_is_lost_is_not_used(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    w->plan.providers[0].limits = (struct lane_limits){50, 60000, 5};
+    world_rows(w, 1, 100);
+    world_engine(w);
+    fault_set_call(stall, w);
+    for (int i = 0; i < 60; i++) {
+        fault_setup(i % 3 ? "enrich_after_claim:1:call" : "enrich_before_claim:1:call");
+        world_run(w, 1000, 100);
+    }
+    fault_setup(NULL);
+    assert_true(world_most_in(w, 60000) <= 50);
+    assert_true(w->n_calls > 20);
+    for (size_t i = 1; i < w->n_calls; i++) /* 1224 ms apart, and each good for 918 */
+        assert_true(w->calls[i].started - w->calls[i - 1].started >= 300);
+    assert_int_equal(qi(w->f, "SELECT MAX(token) FROM claims"), 1);
+    const struct lane *l = &w->engines[0]->lanes[0];
+    struct err e;
+    fault_set_call(stall_and_pause, w);
+    fault_setup("enrich_after_claim:1:call");
+    for (int i = 0; i < 300 && l->n_ready == 0; i++)
+        world_run(w, 10, 10);
+    assert_int_equal(l->n_ready, 1);
+    assert_true(world_count(w, "enriching") > 0);
+    fault_setup(NULL);
+    world_run(w, 2 * READY_MAX_MS, 100); /* and then it is given back */
+    assert_int_equal(world_count(w, "enriching"), 0);
+    assert_int_equal(qi(w->f, "SELECT COUNT(*) FROM provider_slots WHERE holder IS NOT NULL"), 0);
+    assert_ok(store_lane_resume(w->f->s, STR("lookup"), &e));
+    world_drain(w, 300000, 100);
+    assert_int_equal(qi(w->f, "SELECT MAX(attempts) FROM claims"), 1);
+    world_free(w);
+}
+
 /* It took turns for rows that a sibling had: the slots are for others then. */
 static void slots_without_work_go_back(void **state) {
     struct world *w = world_new(*state, script_parity, NULL);
@@ -316,6 +362,7 @@ int engine_tests(void) {
         CASE(refused_by_the_provider_pauses_and_burns_no_row),
         CASE(a_bad_row_fails_alone),
         CASE(limits_hold_for_five),
+        CASE(a_turn_that_is_lost_is_not_used),
         CASE(slots_without_work_go_back),
         CASE(a_flood_larger_than_the_ring_loses_nothing),
         CASE(a_blocked_lane_blocks_no_other),

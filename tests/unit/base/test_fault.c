@@ -66,6 +66,22 @@ static void more_points_than_there_is_room_for(void **state UNUSED) {
     fault_setup(NULL);
 }
 
+static void count_up(void *arg) {
+    ++*(int *)arg;
+}
+
+static void a_call_is_made_at_that_passage(void **state UNUSED) {
+    int calls = 0;
+    fault_setup("write:2:call");
+    for (int i = 0; i < 4; i++) {
+        fault_set_call(i == 0 ? NULL : count_up, &calls);
+        assert_false(fault_hit("write")); /* it is no failure */
+        assert_int_equal(calls, i >= 1);
+    }
+    fault_set_call(NULL, NULL);
+    fault_setup(NULL);
+}
+
 static void kill_ends_the_process_at_that_passage(void **state UNUSED) {
     for (int allowed = 1; allowed <= 2; allowed++) {
         pid_t pid = fork();
@@ -89,6 +105,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_down),
         cmocka_unit_test(more_points_than_there_is_room_for),
+        cmocka_unit_test(a_call_is_made_at_that_passage),
         cmocka_unit_test(kill_ends_the_process_at_that_passage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
