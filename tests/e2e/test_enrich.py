@@ -84,17 +84,17 @@ class Winning(EnrichTest):
         self.assertEqual(archive.rows('SELECT token, attempts FROM claims'), [(1, 1)])
 
     def test_large_rows(self):
-        """A row of a megabyte is beyond what a notification carries, and enriched like any other."""
+        """A row of a megabyte is more than a notification carries, and enriched like any other."""
         archive, lookup = self.flowsheet(), self.lookup()
         run = self.ready(self.worker(archive, lookup))
-        archive.execute(f"INSERT INTO {TABLE} (artist_name, album_title, track_title, notes) SELECT "
-                        "'Artist ' || i, 'Album', 'Song', repeat('x', 1048576) "
+        archive.execute(f'INSERT INTO {TABLE} (artist_name, album_title, track_title, notes) '
+                        "SELECT 'Artist ' || i, 'Album', 'Song', repeat('x', 1048576) "
                         'FROM generate_series(1, 3) AS i')
         self.wait_final(archive, 3, [run])
         self.assert_rows(archive)
 
     def test_before_and_without_the_feed(self):
-        """What was pending before it began, and a table that is not logged, are found by the sweep."""
+        """What was pending before, and a table that is not logged, are found by the sweep."""
         archive, lookup = self.flowsheet(install=False), self.lookup()
         self.insert(archive, *artists(30))
         self.insert(archive, 'Talk', entry_type='talkset')
@@ -113,7 +113,7 @@ class Deaths(EnrichTest):
     def free_leases(self, archive):
         """As if two minutes had passed: nobody waits for a lease here."""
         archive.execute('UPDATE claims SET lease_until = lease_until - 600000; '
-                        f"UPDATE {TABLE} SET enriching_since = enriching_since - interval '10 min'; "
+                        f"UPDATE {TABLE} SET enriching_since = enriching_since - interval '600 s'; "
                         'UPDATE provider_slots SET until = 0')
 
     def test_killed_at_every_point(self):
@@ -277,8 +277,8 @@ class Mistakes(EnrichTest):
         text = path.read_text(encoding='utf-8')
         number = text[:text.index('url     =')].count('\n') + 1
         run = self.worker(archive, lookup, path)
-        wait_until(lambda: f'{path.name}:{number}: provider lml cannot be reached: ' in run.so_far(),
-                   what='a word on the provider')
+        told = f'{path.name}:{number}: provider lml cannot be reached: '
+        wait_until(lambda: told in run.so_far(), what='a word on the provider')
         self.lookup(port=port)  # there it is
         self.wait_final(archive, 1, [run])
         self.assert_rows(archive)

@@ -74,7 +74,8 @@ class EnrichTest(OnPostgres, E2E):
     def events(self, run):
         """received, and {result: how many}"""
         figures = metrics_of(run)
-        found = {result: figures[f'tain_enrich_events_total{{source="flowsheet",result="{result}"}}']
+        name = 'tain_enrich_events_total{source="flowsheet",result="%s"}'
+        found = {result: figures[name % result]
                  for result in ('won', 'lost', 'dropped', 'ignored')}
         return figures['tain_enrich_events_received_total{source="flowsheet"}'], found
 

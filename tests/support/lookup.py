@@ -81,7 +81,8 @@ def columns_of(artist, album=None):
 
 def answer_to(body):
     found = matches(body['artist'])
-    result = {'library_item': {'artist': body['artist'], 'title': body['album'], 'call_letters': 'RO'},
+    item = {'artist': body['artist'], 'title': body['album'], 'call_letters': 'RO'}
+    result = {'library_item': item,
               'artwork': artwork_of(body['artist'], body['album'])}
     return {'results': [result] if found else [], 'search_type': 'direct' if found else 'none',
             'timeout': False, 'degraded': False}
