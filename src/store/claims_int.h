@@ -75,6 +75,12 @@ MUST_CHECK bool source_key_kind(enum db_kind kind, struct source *src,
 MUST_CHECK bool source_since_kind(enum db_kind kind, struct source *src,
                                   const struct source_field *f);
 
+/* Shows a statement to the database and forgets it. V_INVALID: the database does not take it. */
+MUST_CHECK enum verdict source_probe(const struct source *src, const char *text, struct err *e);
+
+/* V_INVALID: the status column does not take state i, as far as can be said without trying. */
+MUST_CHECK enum verdict source_state_check(struct source *src, size_t i, struct err *e);
+
 /* V_INVALID: it is not one expression, or the database could take it for more than that. */
 MUST_CHECK enum verdict source_filter_check(enum db_kind kind, struct str filter, struct err *e);
 

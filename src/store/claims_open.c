@@ -189,8 +189,7 @@ static enum verdict check_outputs(struct source *src, struct blame *b, struct er
     return v;
 }
 
-/* Shows one statement to the database and forgets it. */
-static enum verdict probe(const struct source *src, const char *text, struct err *e) {
+enum verdict source_probe(const struct source *src, const char *text, struct err *e) {
     struct db *db = src->store->db;
     int stmt;
     enum verdict v = db_add(db, "probe", text, &stmt, e);
@@ -209,34 +208,13 @@ static enum verdict check_filter(struct source *src, struct err *e) {
     enum verdict v = source_filter_check(kind_of(src), src->spec.filter, e);
     if (v == V_OK)
         v = source_fill(src, "SELECT 1 FROM {table} WHERE {filter}", &b, e);
-    return v == V_OK ? probe(src, b.p, e) : v;
-}
-
-static enum verdict check_state(struct source *src, size_t i, struct err *e) {
-    const struct str *states = src->spec.states;
-    struct source_column column;
-    source_describe(kind_of(src), source_field(src, src->status), &column);
-    if (!states[i].p || !states[i].n || states[i].n > SOURCE_STATE_MAX)
-        return err_set(e, V_INVALID, "source", 0, "a state must have a name, of at most %d bytes",
-                       SOURCE_STATE_MAX);
-    for (size_t k = 0; k < i; k++)
-        if (str_eq(states[k], states[i]))
-            return err_set(e, V_INVALID, "source", 0, "two states are called '%.*s'",
-                           STR_FMT(states[i]));
-    if (column.max_chars && (int64_t)states[i].n > column.max_chars)
-        return err_set(e, V_INVALID, "source", 0, "'%.*s' is too long for column %.*s",
-                       STR_FMT(states[i]), STR_FMT(src->status->name));
-    CLEANUP(strbuf_release) struct strbuf b;
-    strbuf_init(&b, SOURCE_SQL_MAX);
-    enum verdict v = source_fill(src, "SELECT 1 FROM {table} WHERE {status} = ", &b, e);
-    cdc_add_text(&b, kind_of(src), states[i]);
-    return v == V_OK ? probe(src, b.p, e) : v;
+    return v == V_OK ? source_probe(src, b.p, e) : v;
 }
 
 static enum verdict check_states(struct source *src, struct blame *b, struct err *e) {
     enum verdict v = V_OK;
     for (b->index = 0; v == V_OK && b->index < ROW_STATES; b->index += v == V_OK)
-        v = check_state(src, b->index, e);
+        v = source_state_check(src, b->index, e);
     return v;
 }
 

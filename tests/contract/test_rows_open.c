@@ -242,6 +242,10 @@ static void enums_views_and_rights(void **state) {
     s.n_outputs = 0;
     s.status = STR("s");
     assert_refused(f, &s, "states 1: 'enriching' is too long");
+    x(f, "ALTER TABLE %s ADD CHECK (s IN ('pending', 'busy', 'm', 'n')), ADD CHECK (length(s) > 0)",
+      user_table(f, "en"));
+    s.states[ROW_BUSY] = STR("busy");
+    assert_refused(f, &s, "states 4: column s does not take 'f': CHECK (");
     x(f, "CREATE VIEW %s AS SELECT * FROM %s", user_table(f, "vw"), user_table(f, "en"));
     s.table = str_of(user_table(f, "vw"));
     assert_refused(f, &s, "table 0: ");

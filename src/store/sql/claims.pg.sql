@@ -25,3 +25,10 @@ JOIN pg_am m ON m.oid = c.relam AND m.amname = 'btree'
 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
 WHERE i.indrelid = $1::oid AND i.indisvalid AND i.indpred IS NOT NULL AND $2::text IS NOT NULL
   AND a.attname = $3;
+
+-- name: source_checks
+-- Of the table whose oid is $1: what its constraints ask of column $3 alone.
+SELECT pg_get_expr(c.conbin, c.conrelid)
+FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attname = $3
+WHERE c.conrelid = $1::oid AND c.contype = 'c' AND c.conkey = ARRAY[a.attnum]
+  AND $2::text IS NOT NULL LIMIT 16;

@@ -16,3 +16,7 @@ FROM pragma_table_xinfo($2) AS x WHERE x.hidden <> 1 AND $1 = $1 ORDER BY x.cid;
 -- Of table $2: partial indexes that begin with column $3.
 SELECT l.name, '' FROM pragma_index_list($2) AS l, pragma_index_xinfo(l.name) AS i
 WHERE l.partial = 1 AND i.key = 1 AND i.seqno = 0 AND i.name = $3 COLLATE NOCASE AND $1 = $1;
+
+-- name: source_checks
+-- They are not to be had here but in the text of the table.
+SELECT '' WHERE $1 < 0 AND $2 = $3;
