@@ -72,13 +72,26 @@ static void cancel_all(struct caller *c) {
     s->n_flying = 0;
 }
 
+/* A source is not in the schema of the archive: on PostgreSQL the user's tables have their own, in
+ * which the questions of the tests look first. */
 static void make_table(struct fix *f) {
     bool pg = fix_kind == DB_POSTGRES;
+    if (pg) {
+        x(f, "CREATE SCHEMA %s_own", f->schema);
+        x(f, "SET search_path = %s_own, %s", f->schema, f->schema);
+    }
     x(f,
       "CREATE TABLE tracks (id BIGINT PRIMARY KEY, kind TEXT NOT NULL DEFAULT 'track', "
       "status TEXT NOT NULL DEFAULT 'pending', since %s, url VARCHAR(64), year SMALLINT, "
       "CHECK (year IS NULL OR year < 3000))",
       pg ? "TIMESTAMPTZ" : "BIGINT");
+}
+
+struct str world_table(struct world *w, const char *name) {
+    char text[120];
+    snprintf(text, sizeof text, fix_kind == DB_POSTGRES ? "%s_own.%s" : "%.0s%s", w->f->schema,
+             name);
+    return str_of(arena_strdup(&w->f->arena, text));
 }
 
 struct world *world_new(struct fix *f, script_fn *script, void *ctx) {
@@ -100,7 +113,7 @@ struct world *world_new(struct fix *f, script_fn *script, void *ctx) {
                              .answer = {.match = STR("results[0]"), unsure, 1, map, ARRAY_LEN(map)},
                              .max_attempts = 5};
     s->spec = (struct source_spec){.name = STR("tracks"),
-                                   .table = STR("tracks"),
+                                   .table = world_table(w, "tracks"),
                                    .key = STR("id"),
                                    .status = STR("status"),
                                    .since = STR("since"),
@@ -132,7 +145,10 @@ void world_kill(struct world *w, size_t i) {
 void world_free(struct world *w) {
     for (size_t i = 0; i < w->n_engines; i++)
         world_kill(w, i);
-    x(w->f, "DROP TABLE tracks");
+    if (fix_kind == DB_POSTGRES)
+        x(w->f, "DROP SCHEMA %s_own CASCADE", w->f->schema);
+    else
+        x(w->f, "DROP TABLE tracks");
     free(w);
 }
 

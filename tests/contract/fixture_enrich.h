@@ -56,6 +56,8 @@ struct world {
 /* The table, and a plan of one source ("tracks") and one provider ("lookup") without limits. */
 struct world *world_new(struct fix *f, script_fn *script, void *ctx);
 void world_free(struct world *w);
+/* A table of the fixture, as a source names it. */
+struct str world_table(struct world *w, const char *name);
 void world_rows(struct world *w, int first, int last); /* pending tracks with these ids */
 size_t world_engine(struct world *w);                  /* starts one; its number */
 /* As if it were killed: nothing is given back. */

@@ -333,7 +333,8 @@ static void a_blocked_lane_blocks_no_other(void **state) {
     x(w->f, "CREATE TABLE talks AS SELECT * FROM tracks");
     x(w->f, "CREATE UNIQUE INDEX talks_id ON talks (id)");
     w->plan.sources[1] = w->plan.sources[0];
-    w->plan.sources[1].spec.name = w->plan.sources[1].spec.table = STR("talks");
+    w->plan.sources[1].spec.name = STR("talks");
+    w->plan.sources[1].spec.table = world_table(w, "talks");
     w->plan.sources[1].provider = &w->plan.providers[1];
     w->plan.n_sources = 2;
     world_engine(w);
