@@ -7,6 +7,8 @@ from lib import E2E, EXIT_DONE, EXIT_FAILED, EXIT_USAGE, OnPostgres, OnSqlite
 
 
 class Lanes(E2E):
+    schema = 'public'
+
     def enrich(self, archive, *words, code=EXIT_DONE):
         result = self.run_tain('enrich', *words, '--db', archive.uri)
         self.assertEqual(result.code, code, result)
@@ -54,6 +56,29 @@ class Lanes(E2E):
                              [(name, 'go')])
         self.assertEqual(self.lanes(archive)['other']['failures'], 0)
 
+    def test_rows_by_state(self):
+        archive = self.with_lanes()
+        archive.execute(f'CREATE TABLE {self.schema}.records (id INTEGER PRIMARY KEY, state '
+                        "VARCHAR(20) NOT NULL DEFAULT 'pending', since BIGINT, title VARCHAR(9))")
+        archive.execute(f'INSERT INTO {self.schema}.records (id, state) VALUES '
+                        "(1, 'pending'), (2, 'pending'), (3, 'enriched_match')")
+        path = self.folder / 'records.conf'
+        path.write_text(
+            'provider lookup { url = "http://127.0.0.1:1" rate = "50/min" slots = 5 }\n'
+            f'source records {{ provider = lookup table = {self.schema}.records key = id '
+            'status = state since = since\n request { path = "/r/{id}" }\n'
+            ' match = "items[0]"\n map title { from = "items[0].name" } }\n', encoding='utf-8')
+        report = json.loads(self.enrich(archive, 'status', '--sources', str(path), '--json').out)
+        self.assertEqual(report['sources'], [{
+            'name': 'records', 'waiting': 0,
+            'oldest_pending_ms': report['sources'][0]['oldest_pending_ms'],
+            'rows': {'pending': 2, 'enriching': 0, 'enriched_match': 1, 'enriched_no_match': 0,
+                     'failed_no_retry': 0}}])
+        said = self.enrich(archive, 'status', '--sources', str(path)).out
+        self.assertRegex(said, r'\nrecords\n  pending +2\n')
+        said = self.enrich(archive, 'status', '--sources', 'nowhere.conf', code=EXIT_USAGE).err
+        self.assertIn('nowhere.conf', said)
+
     def test_usage(self):
         archive = self.with_lanes()
         for words, code in (
@@ -70,7 +95,7 @@ class Lanes(E2E):
 
 
 class SqliteLanes(OnSqlite, Lanes):
-    pass
+    schema = 'main'
 
 
 class PostgresLanes(OnPostgres, Lanes):
