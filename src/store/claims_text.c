@@ -81,8 +81,7 @@ static void add_key_of_claim(const struct source *src, struct strbuf *out) {
     static const char *const guarded[] = {
         "CASE WHEN tain_s.tain_key ~ '^-?[0-9]{1,19}$' THEN tain_s.tain_key::bigint END",
         "tain_s.tain_key",
-        "CASE WHEN tain_s.tain_key ~ '^[0-9a-f-]{36}$' THEN "
-        "tain_s.tain_key::uuid END"};
+        "CASE WHEN tain_s.tain_key ~ '^[0-9a-f-]{36}$' THEN tain_s.tain_key::uuid END"};
     strbuf_adds(out, guarded[src->key_kind]);
 }
 

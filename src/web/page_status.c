@@ -10,6 +10,8 @@ static enum verdict figures(struct call *c, struct err *e) {
     struct status *s = arena_alloc(c->arena, sizeof *s);
     const struct web_options *o = web_options(c->web);
     enum verdict v = status_read(c->store, s, e);
+    if (v == V_OK)
+        v = store_lane_list(c->store, c->arena, &s->lanes, &s->n_lanes, e);
     if (v != V_OK)
         return v;
     status_of_process(s, o->families, o->n_families);

@@ -7,6 +7,7 @@
 #include "policy/ages.h"
 #include "policy/ranges.h"
 #include "store/feed.h"
+#include "store/lanes.h"
 #include "store/live.h"
 #include "store/status.h"
 
@@ -27,7 +28,9 @@ struct status {
     struct feed_state feed;
     int64_t feed_waits_ms; /* the age of the oldest change without a position; -1: there is none */
     int64_t feed_clients;  /* of this process */
-    int64_t queue;         /* of this process; METRIC_NONE where another one is the updater */
+    const struct lane_row *lanes; /* of enrichment; what people wrote about them is not shown */
+    size_t n_lanes;
+    int64_t queue; /* of this process; METRIC_NONE where another one is the updater */
 };
 
 MUST_CHECK enum verdict status_read(struct store *s, struct status *ret, struct err *e);

@@ -10,6 +10,7 @@
 #define EVENT_LATE_MS (5 * MINUTE)
 #define LAG_LARGE 50000
 #define FEED_LATE_MS 10000
+#define LANES_SHOWN 32
 #define BAR_WIDTH 1000.0
 #define CHART_WIDTH 600.0
 #define CHART_HEIGHT 120.0
@@ -117,6 +118,22 @@ static void feed_cards(struct strbuf *b, const struct status *s) {
     strbuf_addf(b, "%.1f s", waits ? (double)s->feed_waits_ms / 1000 : 0.0);
     card_end(b, waits ? "the oldest change that no client can hear of"
                       : "every change is in the feed");
+}
+
+/* Names are letters, digits and dashes where a file declared them; whatever else is escaped. */
+static void lane_card(struct strbuf *b, const struct lane_row *r) {
+    static const char *const words[LANE_WHYS] = {
+        [LANE_GO] = "ready",           [LANE_PACED] = "busy",      [LANE_FULL] = "busy",
+        [LANE_NOT_BEFORE] = "waiting", [LANE_BREAKER] = "waiting", [LANE_PAUSED] = "paused"};
+    bool refused = r->state.pause == LANE_PAUSED_AUTH, ill = r->state.breaker != BREAKER_CLOSED;
+    strbuf_addf(b, "<div class=\"card%s\"><dt>", refused || ill ? " bad" : "");
+    strbuf_add_html(b, r->name);
+    strbuf_addf(b, "</dt><dd>%s", words[r->why]);
+    card_end(b, refused                       ? "the provider refuses us"
+                : r->state.pause != LANE_RUNS ? "a provider that is not asked, by hand"
+                : ill                         ? "the provider is ill"
+                : r->why == LANE_NOT_BEFORE   ? "the provider asked to wait"
+                                              : "a provider of enrichment");
 }
 
 static void segment_cards(struct strbuf *b, const struct status *s) {
@@ -270,6 +287,8 @@ void status_render(struct strbuf *b, const struct status *s) {
     mirror_cards(b, s);
     live_cards(b, s);
     feed_cards(b, s);
+    for (size_t i = 0; i < s->n_lanes && i < LANES_SHOWN; i++)
+        lane_card(b, &s->lanes[i]);
     strbuf_adds(b, "</dl>\n");
     coverage(b, s);
     strbuf_adds(b, "<div class=\"charts\">\n");

@@ -75,6 +75,33 @@ static void a_healthy_mirror(void **state UNUSED) {
     says_not("nan");
 }
 
+static void lanes_of_enrichment(void **state UNUSED) {
+    const struct lane_row lanes[] = {
+        {.name = STR("well")},
+        {.name = STR("held"),
+         .why = LANE_PAUSED,
+         .state.pause = LANE_PAUSED_BY_HAND,
+         .paused_why = STR("a secret reason")},
+        {.name = STR("asked"), .why = LANE_NOT_BEFORE},
+        {.name = STR("<b>&"), .why = LANE_BREAKER, .state.breaker = BREAKER_OPEN},
+        {.name = STR("key"), .why = LANE_PAUSED, .state.pause = LANE_PAUSED_AUTH},
+    };
+    struct status s = healthy();
+    s.lanes = lanes;
+    s.n_lanes = 3;
+    status_render(&b, &s);
+    says("<dt>well</dt><dd>ready</dd><dd class=\"note\">a provider of enrichment</dd>");
+    says("<dt>held</dt><dd>paused</dd>");
+    says("the provider asked to wait");
+    says_not("secret");
+    says_not("card bad");
+    s.n_lanes = ARRAY_LEN(lanes);
+    strbuf_clear(&b);
+    status_render(&b, &s);
+    says("<div class=\"card bad\"><dt>&lt;b&gt;&amp;</dt><dd>waiting</dd>");
+    says("the provider refuses us");
+}
+
 static void ranges_are_drawn_where_they_are(void **state UNUSED) {
     struct status s = healthy();
     status_render(&b, &s);
@@ -179,6 +206,7 @@ static void the_last_event_comes_from_the_process(void **state UNUSED) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_healthy_mirror, fresh, release),
+        cmocka_unit_test_setup_teardown(lanes_of_enrichment, fresh, release),
         cmocka_unit_test_setup_teardown(ranges_are_drawn_where_they_are, fresh, release),
         cmocka_unit_test_setup_teardown(history_is_being_filled, fresh, release),
         cmocka_unit_test_setup_teardown(trouble_stands_out, fresh, release),
