@@ -225,21 +225,32 @@ static void *come_back(void *arg) {
     return NULL;
 }
 
+static void watch_locks_of(struct fix *f, struct store *s) {
+    struct err e;
+    int64_t pid;
+    int ask;
+    assert_ok(db_add(s->db, "pid", "SELECT pg_backend_pid()", &ask, &e));
+    assert_ok(db_run_int(s->db, ask, DB_NO_VALS, &pid, &e));
+    db_drop(s->db, ask);
+    x(f, "CREATE TEMPORARY TABLE waiter AS SELECT %lld AS pid", (long long)pid);
+}
+
+static void until_it_waits(struct fix *f) {
+    while (qi(f, "SELECT COUNT(*) FROM pg_locks JOIN waiter USING (pid) WHERE NOT granted") == 0)
+        usleep(1000);
+}
+
 /* The same while the sweep and the new claim are not committed yet: the zombie waits for their
  * locks, and sees then what it may not do. */
 static void check_waiting_zombie(struct fix *f, bool release) {
     struct store *other = fix_open(f);
     struct zombie z = {.s = f->s, .src = flowsheet(f, f->s), .release = release};
     struct source *b = flowsheet(f, other);
-    struct err e;
     pthread_t thread;
     add_rows(f, 1);
     assert_string_equal(claimed(f, f->s, z.src, "1"), "won 1 1");
     fix_advance(f, LEASE + SWEEP_GRACE_MS + 1);
-    int64_t pid;
-    int ask;
-    assert_ok(db_add(f->s->db, "pid", "SELECT pg_backend_pid()", &ask, &e));
-    assert_ok(db_run_int(f->s->db, ask, DB_NO_VALS, &pid, &e));
+    watch_locks_of(f, f->s);
     /* the sweep has a transaction of its own, so it is done by hand */
     x(f, "BEGIN");
     x(f, "UPDATE claims SET token = token + 1, state = 'free' WHERE key = '1'");
@@ -247,9 +258,7 @@ static void check_waiting_zombie(struct fix *f, bool release) {
     x(f, "UPDATE %s SET metadata_status = 'enriching' WHERE id = 1", user_table(f, "flowsheet"));
     x(f, "UPDATE claims SET token = token + 1, state = 'held' WHERE key = '1'");
     pthread_create(&thread, NULL, come_back, &z);
-    while (qi(f, "SELECT COUNT(*) FROM pg_locks WHERE pid = %lld AND NOT granted",
-              (long long)pid) == 0)
-        usleep(1000);
+    until_it_waits(f);
     x(f, "COMMIT");
     pthread_join(thread, NULL);
     if (z.v != V_OK)
@@ -274,6 +283,62 @@ static void a_zombie_that_waits_and_releases(void **state) {
     check_waiting_zombie(*state, true);
 }
 
+static void set_since(struct fix *f, int id, int64_t ms_ago) {
+    if (fix_kind == DB_POSTGRES)
+        x(f,
+          "UPDATE %s SET metadata_status = 'enriching',"
+          " enriching_since = now() - interval '%lld milliseconds' WHERE id = %d",
+          user_table(f, "flowsheet"), (long long)ms_ago, id);
+    else
+        x(f,
+          "UPDATE %s SET metadata_status = 'enriching', enriching_since ="
+          " strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', %lld / 1000.0, 'unixepoch') WHERE id = %d",
+          user_table(f, "flowsheet"), (long long)(T0 - ms_ago), id);
+}
+
+struct sweeper {
+    struct store *s;
+    struct source *src;
+    struct arena *a;
+    struct str keys[4];
+    size_t n;
+    enum verdict v;
+    struct err e;
+};
+
+static void *sweep(void *arg) {
+    struct sweeper *w = arg;
+    w->v = store_sweep(w->s, w->src, 4, w->a, w->keys, &w->n, &w->e);
+    return NULL;
+}
+
+/* A busy row without a claim gets one while it is being swept: the claim has the last word. */
+static void an_orphan_that_is_claimed_meanwhile(void **state) {
+    struct fix *f = *state;
+    if (fix_kind != DB_POSTGRES)
+        skip();
+    struct sweeper w = {.s = f->s, .src = flowsheet(f, f->s), .a = &f->arena};
+    pthread_t thread;
+    add_rows(f, 1);
+    set_since(f, 1, 3600000);
+    watch_locks_of(f, f->s);
+    x(f, "BEGIN");
+    x(f,
+      "INSERT INTO claims (source, key, token, state, lease_until, updated_at)"
+      " VALUES ('flowsheet', '1', 7, 'held', %lld, %lld)",
+      (long long)T0 + LEASE, (long long)T0);
+    pthread_create(&thread, NULL, sweep, &w);
+    until_it_waits(f);
+    x(f, "COMMIT");
+    pthread_join(thread, NULL);
+    if (w.v != V_OK)
+        fail_msg("%s: %s", verdict_name(w.v), w.e.msg);
+    assert_int_equal(w.n, 0);
+    assert_string_equal(row_of(f, 1), "enriching|1");
+    assert_string_equal(claim_state(f, 1), "7|held|0");
+    store_source_close(w.src);
+}
+
 /* A row that its owner has locked is passed over, not waited for. */
 static void a_locked_row_is_lost(void **state) {
     struct fix *f = *state;
@@ -292,19 +357,6 @@ static void a_locked_row_is_lost(void **state) {
     assert_int_equal(c[2].result, CLAIM_WON);
     assert_string_equal(claimed(f, f->s, src, "2"), "won 1 1");
     store_source_close(src);
-}
-
-static void set_since(struct fix *f, int id, int64_t ms_ago) {
-    if (fix_kind == DB_POSTGRES)
-        x(f,
-          "UPDATE %s SET metadata_status = 'enriching',"
-          " enriching_since = now() - interval '%lld milliseconds' WHERE id = %d",
-          user_table(f, "flowsheet"), (long long)ms_ago, id);
-    else
-        x(f,
-          "UPDATE %s SET metadata_status = 'enriching', enriching_since ="
-          " strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', %lld / 1000.0, 'unixepoch') WHERE id = %d",
-          user_table(f, "flowsheet"), (long long)(T0 - ms_ago), id);
 }
 
 static void busy_rows_without_a_claim(void **state) {
@@ -427,6 +479,7 @@ int row_fence_tests(void) {
         ROWS_CASE(a_zombie_beside_its_successor),
         ROWS_CASE(a_zombie_that_waits_for_a_lock),
         ROWS_CASE(a_zombie_that_waits_and_releases),
+        ROWS_CASE(an_orphan_that_is_claimed_meanwhile),
         ROWS_CASE(a_locked_row_is_lost),
         ROWS_CASE(busy_rows_without_a_claim),
         ROWS_CASE(the_sweep_has_a_maximum),
