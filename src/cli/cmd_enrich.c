@@ -88,11 +88,15 @@ static int run(struct settings *s) {
 }
 
 int cmd_enrich(struct settings *s) {
+    if (s->words.n && s->dry_run) {
+        complain(s, "--dry-run is of the work itself, not of a verb");
+        return EXIT_USAGE;
+    }
     if (s->words.n)
         return enrich_verb(s);
     if (s->reason) {
         complain(s, "--reason belongs to 'tain enrich pause'");
         return EXIT_USAGE;
     }
-    return run(s);
+    return s->dry_run ? enrich_dry_run(s) : run(s);
 }

@@ -83,7 +83,8 @@ static const struct command table[] = {
      "Works through the rows that a file of --sources describes: a change of a row is heard at "
      "once, one of all workers wins it, asks the provider within the limits that all workers "
      "share, and writes what it found. A row whose worker died is found by a sweep. It runs until "
-     "it is stopped by a signal (then it ends with 0, and holds nothing). Any number may run.",
+     "it is stopped by a signal (then it ends with 0, and holds nothing). Any number may run; "
+     "--dry-run looks and does nothing.",
      "tain enrich --sources flowsheet.conf",
      false,
      cmd_enrich,

@@ -13,7 +13,7 @@ struct check {
     enum check_level level;
     char name[40];
     char text[400];   /* what was found */
-    char advice[240]; /* what to do; "" when nothing is */
+    char advice[800]; /* what to do, a whole statement perhaps; "" when nothing is */
 };
 
 #define CHECKS_MAX 160
@@ -32,6 +32,7 @@ void doctor_database(struct checkup *c);
 /* Of an archive whose schema is up to date. */
 void doctor_feed(struct checkup *c, struct store *store);
 void doctor_lanes(struct checkup *c, struct store *store);
+void doctor_plan(struct checkup *c, struct store *store); /* of --sources */
 void doctor_upstream(struct checkup *c);
 void doctor_machine(struct checkup *c);
 void doctor_libraries(struct checkup *c);

@@ -111,6 +111,8 @@ static void check_open(struct checkup *c, struct store *store) {
     if (h.schema == h.schema_wanted) {
         doctor_feed(c, store);
         doctor_lanes(c, store);
+        if (c->s->sources)
+            doctor_plan(c, store);
     }
     if (store_is_shared(store) && store_now(store, &now, &e) == V_OK)
         check_skew(c, "the database", now, clock_real(&clock_machine), 0);
@@ -146,8 +148,10 @@ static bool is_number(const char *text, int64_t *ret) {
 void doctor_upstream(struct checkup *c) {
     char url[1024];
     snprintf(url, sizeof url, "%s/maxitem.json", c->s->upstream);
-    const struct probe_options o = {url, "tain/" TAIN_VERSION, c->s->ca_file,
-                                    (long)c->s->timeout_ms};
+    const struct probe_options o = {.url = url,
+                                    .user_agent = "tain/" TAIN_VERSION,
+                                    .ca_file = c->s->ca_file,
+                                    .timeout_ms = (long)c->s->timeout_ms};
     struct probe_result r;
     struct err e = {0};
     int64_t maxitem;

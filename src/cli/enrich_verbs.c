@@ -58,37 +58,6 @@ static enum verdict count_sources(const char *path, struct store *store, struct 
     return v;
 }
 
-static void add_text(struct strbuf *b, const char *name, struct str s) {
-    strbuf_addf(b, ",\"%s\":", name);
-    if (s.p)
-        strbuf_add_json(b, s);
-    else
-        strbuf_adds(b, "null");
-}
-
-static void add_instant(struct strbuf *b, const char *name, int64_t ms) {
-    strbuf_addf(b, ms > 0 ? ",\"%s\":%" PRId64 : ",\"%s\":null", name, ms);
-}
-
-static void add_lane(struct strbuf *b, const struct lane_row *r) {
-    static const char *const breakers[] = {
-        [BREAKER_CLOSED] = "closed", [BREAKER_OPEN] = "open", [BREAKER_HALF_OPEN] = "half_open"};
-    static const char *const pauses[] = {
-        [LANE_RUNS] = NULL, [LANE_PAUSED_BY_HAND] = "by_hand", [LANE_PAUSED_AUTH] = "auth"};
-    strbuf_adds(b, "{\"name\":");
-    strbuf_add_json(b, r->name);
-    strbuf_addf(b,
-                ",\"per_window\":%d,\"window_ms\":%" PRId64 ",\"slots\":%d,\"slots_taken\":%d"
-                ",\"state\":\"%s\",\"wait_ms\":%" PRId64 ",\"breaker\":\"%s\",\"failures\":%d",
-                r->limits.per_window, r->limits.window_ms, r->limits.slots, r->slots_taken,
-                lane_why_name(r->why), r->wait_ms, breakers[r->state.breaker], r->state.failures);
-    add_text(b, "paused", str_of(pauses[r->state.pause]));
-    add_text(b, "paused_why", r->paused_why);
-    add_instant(b, "paused_at", r->paused_at);
-    add_instant(b, "not_before", r->state.not_before_ms);
-    strbuf_addc(b, '}');
-}
-
 static void add_source(struct strbuf *b, const struct source_line *l) {
     strbuf_adds(b, "{\"name\":");
     strbuf_add_json(b, l->name);
@@ -108,7 +77,7 @@ static void print_json(const struct report *r, bool with_sources) {
     strbuf_adds(&b, "{\"command\":\"enrich\",\"lanes\":[");
     for (size_t i = 0; i < r->n_lanes; i++) {
         strbuf_adds(&b, i ? "," : "");
-        add_lane(&b, &r->lanes[i]);
+        lane_json(&b, &r->lanes[i]);
     }
     strbuf_adds(&b, with_sources ? "],\"sources\":[" : "]");
     for (size_t i = 0; i < r->n_sources; i++) {

@@ -7,4 +7,7 @@
 /* Runs the verb in words[0]; answers the exit code and has told the user what went wrong. */
 int enrich_verb(const struct settings *s);
 
+/* --dry-run: what a worker would do now. Answers an exit code. */
+int enrich_dry_run(const struct settings *s);
+
 #endif

@@ -77,3 +77,34 @@ const char *lane_state_words(char out[LANE_WORDS_MAX], const struct lane_row *r)
     }
     return out;
 }
+
+static void add_text(struct strbuf *b, const char *name, struct str s) {
+    strbuf_addf(b, ",\"%s\":", name);
+    if (s.p)
+        strbuf_add_json(b, s);
+    else
+        strbuf_adds(b, "null");
+}
+
+static void add_instant(struct strbuf *b, const char *name, int64_t ms) {
+    strbuf_addf(b, ms > 0 ? ",\"%s\":%" PRId64 : ",\"%s\":null", name, ms);
+}
+
+void lane_json(struct strbuf *b, const struct lane_row *r) {
+    static const char *const breakers[] = {
+        [BREAKER_CLOSED] = "closed", [BREAKER_OPEN] = "open", [BREAKER_HALF_OPEN] = "half_open"};
+    static const char *const pauses[] = {
+        [LANE_RUNS] = NULL, [LANE_PAUSED_BY_HAND] = "by_hand", [LANE_PAUSED_AUTH] = "auth"};
+    strbuf_adds(b, "{\"name\":");
+    strbuf_add_json(b, r->name);
+    strbuf_addf(b,
+                ",\"per_window\":%d,\"window_ms\":%" PRId64 ",\"slots\":%d,\"slots_taken\":%d"
+                ",\"state\":\"%s\",\"wait_ms\":%" PRId64 ",\"breaker\":\"%s\",\"failures\":%d",
+                r->limits.per_window, r->limits.window_ms, r->limits.slots, r->slots_taken,
+                lane_why_name(r->why), r->wait_ms, breakers[r->state.breaker], r->state.failures);
+    add_text(b, "paused", str_of(pauses[r->state.pause]));
+    add_text(b, "paused_why", r->paused_why);
+    add_instant(b, "paused_at", r->paused_at);
+    add_instant(b, "not_before", r->state.not_before_ms);
+    strbuf_addc(b, '}');
+}

@@ -88,9 +88,12 @@ static const struct option_def table[] = {
     {"reason", OPTION_STRING, FIELD(reason), CMD_DEAD_LETTER | CMD_ENRICH, .accepts = shape_words,
      .allowed = "a few words, in UTF-8", .metavar = "TEXT", .flags = OPTION_NO_ENV | OPTION_NO_FILE,
      .help = "Why: kept with ids that are accepted as missing, shown with a lane that is paused."},
-    {"sources", OPTION_STRING, FIELD(sources), CMD_ENRICH, .accepts = shape_not_empty,
+    {"sources", OPTION_STRING, FIELD(sources), CMD_ENRICH | CMD_DOCTOR, .accepts = shape_not_empty,
      .allowed = "the path of a file", .metavar = "FILE",
      .help = "What is to be enriched, and by which providers: docs/enrich.md describes the file."},
+    {"dry-run", OPTION_BOOL, FIELD(dry_run), CMD_ENRICH, .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "Show how many rows wait, how the lanes are and what would be asked first. Claims, "
+             "calls and writes nothing."},
     {"table", OPTION_STRING, FIELD(table), CMD_CDC, .accepts = shape_words,
      .allowed = "SCHEMA.TABLE or TABLE", .metavar = "TABLE",
      .flags = OPTION_NO_ENV | OPTION_NO_FILE,

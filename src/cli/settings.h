@@ -34,7 +34,7 @@ enum command_id {
 enum origin { ORIGIN_DEFAULT, ORIGIN_FILE, ORIGIN_ENV, ORIGIN_FLAG };
 
 #define SETTINGS_LIST_MAX 64
-#define SETTINGS_OPTIONS_MAX 96
+#define SETTINGS_OPTIONS_MAX 112
 
 struct string_list {
     char *items[SETTINGS_LIST_MAX];
@@ -99,7 +99,8 @@ struct settings {
     bool follow;
 
     /* enrich */
-    char *sources;
+    char *sources; /* doctor has it, too */
+    bool dry_run;
 
     /* import and export; the file is words[0] */
     char *as_of; /* an instant, see shapes.h */

@@ -29,7 +29,6 @@ struct engine_options {
     struct caller *caller; /* outlives it; see enrich/caller.h */
     struct feed_hub *hub;  /* what rows change; outlives it; NULL: by sweep alone */
     const char *holder;    /* host:pid:start, unique */
-    bool dry_run;          /* claims and calls nothing; says what it would */
     size_t ring;           /* 0: ENGINE_RING */
 };
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define REDACTED_MAX (4 * REQUEST_MAX)
+
 static const char *from_process(const char *name) {
     return getenv(name);
 }
@@ -76,4 +78,25 @@ void plan_redact(const struct enrich_plan *p, struct err *e) {
     for (size_t i = 0; e && i < p->n_variables; i++)
         if (p->variables[i].value.n >= 4)
             replace(e->msg, sizeof e->msg, p->variables[i].value, p->variables[i].name);
+}
+
+struct str plan_redacted(const struct enrich_plan *p, struct str text, struct arena *a) {
+    CLEANUP(strbuf_release) struct strbuf b;
+    strbuf_init(&b, REDACTED_MAX);
+    for (size_t at = 0; at < text.n;) {
+        const struct plan_variable *found = NULL;
+        for (size_t i = 0; i < p->n_variables; i++) {
+            const struct plan_variable *v = &p->variables[i];
+            if (v->value.n >= 4 && v->value.n <= text.n - at &&
+                memcmp(text.p + at, v->value.p, v->value.n) == 0 &&
+                (!found || v->value.n > found->value.n))
+                found = v;
+        }
+        if (found)
+            strbuf_addf(&b, "${%s}", found->name.p);
+        else
+            strbuf_addc(&b, text.p[at]);
+        at += found ? found->value.n : 1;
+    }
+    return arena_str(a, strbuf_str(&b));
 }

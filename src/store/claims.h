@@ -110,6 +110,13 @@ MUST_CHECK enum verdict store_sweep(struct store *s, struct source *src, size_t 
 MUST_CHECK enum verdict store_pending(struct store *s, struct source *src, struct str after,
                                       size_t max, struct arena *a, struct str *ret_keys,
                                       size_t *ret_n, struct err *e);
+struct row_peek {
+    struct str key, row; /* a JSON object of the inputs, as a claim has it */
+};
+/* The first of those rows with their inputs, which a claim would give; nothing is claimed. */
+MUST_CHECK enum verdict store_peek_rows(struct store *s, struct source *src, size_t max,
+                                        struct arena *a, struct row_peek *ret, size_t *ret_n,
+                                        struct err *e);
 /* Rows without a match whose check is older than age_ms become pending: at most max; *ret_n. */
 MUST_CHECK enum verdict store_recheck(struct store *s, struct source *src, int64_t age_ms,
                                       size_t max, int64_t *ret_n, struct err *e);

@@ -36,6 +36,7 @@ enum source_stmt {
     SRC_ORPHAN_FREE, /* SQLite */
     SRC_PENDING,
     SRC_PENDING_AFTER,
+    SRC_PEEK,
     SRC_RECHECK,
     SRC_RECHECK_ROW, /* SQLite */
     SRC_COUNT,

@@ -111,8 +111,8 @@
     "   AND {name}.{key} = {key_of_claim} AND {name}.{status} = {busy} AND {stale}"      \
     " RETURNING {name}.{key}::text"
 
-#define PENDING(more)                                                                   \
-    "SELECT {name}.{key}::text FROM {table}"                                            \
+#define PENDING(what, more)                                                             \
+    "SELECT {name}.{key}::text" what " FROM {table}"                                    \
     " WHERE {name}.{status} = {pending} AND {filter} AND NOT {waiting}{key_there}" more \
     " ORDER BY {name}.{key} LIMIT $1"
 
@@ -147,8 +147,9 @@ const struct source_template source_templates_pg[SRC_N] = {
     [SRC_RELEASE] = {"release", RELEASE},
     [SRC_SWEEP] = {"sweep", SWEEP},
     [SRC_ORPHANS] = {"sweep of rows without a claim", ORPHANS},
-    [SRC_PENDING] = {"pending", PENDING("")},
-    [SRC_PENDING_AFTER] = {"pending", PENDING(" AND {name}.{key} > $2::text::{key_type}")},
+    [SRC_PENDING] = {"pending", PENDING("", "")},
+    [SRC_PENDING_AFTER] = {"pending", PENDING("", " AND {name}.{key} > $2::text::{key_type}")},
+    [SRC_PEEK] = {"pending", PENDING(", {row}::text", "")},
     [SRC_RECHECK] = {"recheck", RECHECK},
     [SRC_COUNT] = {"count", "SELECT {name}.{status}::text, COUNT(*) FROM {table} WHERE {filter}"
                             " GROUP BY 1"},

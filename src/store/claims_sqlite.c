@@ -71,8 +71,8 @@
     "   holder = NULL, lease_until = NULL, next_try_at = NULL, outcome = NULL,"   \
     "   updated_at = excluded.updated_at"
 
-#define PENDING(more)                                                                   \
-    "SELECT CAST({name}.{key} AS TEXT) FROM {table}"                                    \
+#define PENDING(what, more)                                                             \
+    "SELECT CAST({name}.{key} AS TEXT)" what " FROM {table}"                            \
     " WHERE {name}.{status} = {pending} AND {filter} AND NOT {waiting}{key_there}" more \
     " ORDER BY {name}.{key} LIMIT ?1"
 
@@ -108,8 +108,9 @@ const struct source_template source_templates_sqlite[SRC_N] = {
     [SRC_SWEEP] = {"sweep", SWEEP},
     [SRC_ORPHANS] = {"sweep of rows without a claim", ORPHANS},
     [SRC_ORPHAN_FREE] = {"sweep of rows without a claim", ORPHAN_FREE},
-    [SRC_PENDING] = {"pending", PENDING("")},
-    [SRC_PENDING_AFTER] = {"pending", PENDING(" AND {name}.{key} > CAST(?2 AS {key_type})")},
+    [SRC_PENDING] = {"pending", PENDING("", "")},
+    [SRC_PENDING_AFTER] = {"pending", PENDING("", " AND {name}.{key} > CAST(?2 AS {key_type})")},
+    [SRC_PEEK] = {"pending", PENDING(", {row}", "")},
     [SRC_RECHECK] = {"recheck", RECHECK},
     [SRC_RECHECK_ROW] = {"recheck", RECHECK_ROW},
     [SRC_COUNT] = {"count",

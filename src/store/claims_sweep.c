@@ -96,6 +96,31 @@ enum verdict store_pending(struct store *s, struct source *src, struct str after
     return v;
 }
 
+struct peeking {
+    struct arena *a;
+    struct row_peek *rows;
+    size_t n, max;
+};
+
+static enum verdict take_peek(void *ctx, const struct db_row *row) {
+    struct peeking *p = ctx;
+    if (p->n < p->max)
+        p->rows[p->n++] = (struct row_peek){.key = arena_str(p->a, db_row_text(row, 0)),
+                                            .row = arena_str(p->a, db_row_text(row, 1))};
+    return V_OK;
+}
+
+enum verdict store_peek_rows(struct store *s, struct source *src, size_t max, struct arena *a,
+                             struct row_peek *ret, size_t *ret_n, struct err *e) {
+    struct peeking p = {.a = a, .rows = ret, .max = max};
+    *ret_n = 0;
+    enum verdict v =
+        db_run(s->db, src->stmts[SRC_PEEK], DB_VALS(DBI((int64_t)max)), take_peek, &p, e);
+    if (v == V_OK)
+        *ret_n = p.n;
+    return v;
+}
+
 static enum verdict recheck_sqlite(struct store *s, struct source *src, int64_t age_ms, size_t max,
                                    int64_t *ret_n, struct err *e) {
     struct keys old = scratch_keys(s, max), again = scratch_keys(s, max);

@@ -77,11 +77,48 @@ static void what_is_given_back_waits(void **state) {
     store_source_close(src);
 }
 
+static const char *peeked(struct fix *f, struct source *src, size_t max) {
+    struct row_peek rows[9];
+    struct strbuf b;
+    struct err e;
+    size_t n;
+    assert_ok(store_peek_rows(f->s, src, max, &f->arena, rows, &n, &e));
+    strbuf_init(&b, 4096);
+    for (size_t i = 0; i < n; i++)
+        strbuf_addf(&b, "%s%s %s", i ? "; " : "", rows[i].key.p, rows[i].row.p);
+    const char *text = arena_str(&f->arena, strbuf_str(&b)).p;
+    strbuf_release(&b);
+    return text;
+}
+
+#define INPUTS(n) \
+    "{\"artist_name\":\"artist " n "\",\"album_title\":\"album\",\"track_title\":\"song " n "\"}"
+
+static void a_look_claims_nothing(void **state) {
+    struct fix *f = *state;
+    struct source *src = flowsheet(f, f->s);
+    assert_string_equal(peeked(f, src, 9), "");
+    add_rows(f, 4);
+    assert_string_equal(peeked(f, src, 2), "1 " INPUTS("1") "; 2 " INPUTS("2"));
+    assert_q("4", f, "SELECT COUNT(*) FROM %s WHERE metadata_status = 'pending'",
+             user_table(f, "flowsheet"));
+    assert_q("0", f, "SELECT COUNT(*) FROM claims");
+    assert_string_equal(claimed(f, f->s, src, "1"), "won 1 1"); /* busy: no more to be seen */
+    assert_string_equal(claimed(f, f->s, src, "2"), "won 1 1");
+    assert_true(release_row(f->s, src, "2", 1, true, 5000)); /* nor is what has to wait */
+    x(f, "UPDATE %s SET entry_type = 'talkset' WHERE id = 3", user_table(f, "flowsheet"));
+    assert_string_equal(peeked(f, src, 9), "4 " INPUTS("4"));
+    fix_advance(f, 5000);
+    assert_string_equal(peeked(f, src, 9), "2 " INPUTS("2") "; 4 " INPUTS("4"));
+    store_source_close(src);
+}
+
 int row_tests(void) {
     static const struct CMUnitTest tests[] = {
         ROWS_CASE(a_claim_is_won_once),
         ROWS_CASE(a_result_is_written_by_its_holder),
         ROWS_CASE(what_is_given_back_waits),
+        ROWS_CASE(a_look_claims_nothing),
     };
     return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
 }
