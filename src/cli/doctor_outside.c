@@ -148,10 +148,8 @@ static bool is_number(const char *text, int64_t *ret) {
 void doctor_upstream(struct checkup *c) {
     char url[1024];
     snprintf(url, sizeof url, "%s/maxitem.json", c->s->upstream);
-    const struct probe_options o = {.url = url,
-                                    .user_agent = "tain/" TAIN_VERSION,
-                                    .ca_file = c->s->ca_file,
-                                    .timeout_ms = (long)c->s->timeout_ms};
+    const struct probe_options o = {url, "tain/" TAIN_VERSION, c->s->ca_file,
+                                    (long)c->s->timeout_ms};
     struct probe_result r;
     struct err e = {0};
     int64_t maxitem;

@@ -3,12 +3,6 @@
 #include "cli/doctor.h"
 #include "cli/enrich_look.h"
 #include "cli/format.h"
-#include "net/probe.h"
-
-#include <inttypes.h>
-#include <string.h>
-
-#define CONNECT_MS 10000
 
 static void check_source(struct checkup *c, const struct plan_source *src,
                          const struct source_look *s) {
@@ -27,25 +21,15 @@ static void check_source(struct checkup *c, const struct plan_source *src,
                      "%.*s", STR_FMT(s->indexes[i]));
 }
 
-static void check_provider(struct checkup *c, const struct provider *p, struct arena *a) {
-    struct str origin = provider_origin(p, a);
-    const struct probe_options o = {.url = origin.p,
-                                    .user_agent = "tain/" TAIN_VERSION,
-                                    .timeout_ms = CONNECT_MS,
-                                    .connect_only = true};
-    struct probe_result r;
+static void check_provider(struct checkup *c, const struct enrich_plan *plan,
+                           const struct provider *p, struct arena *a) {
     struct err e = {0};
-    if (probe_url(&o, &r, &e) != V_OK) {
-        check_add(c, CHECK_FAIL, "providers", "%.*s: %s", STR_FMT(p->name), e.msg);
-        return;
-    }
-    if (r.cls == NET_OK)
+    if (plan_reach(plan, p, &e) == V_OK)
         check_add(c, CHECK_OK, "providers", "%.*s: %.*s is there; it was not called",
-                  STR_FMT(p->name), STR_FMT(origin));
+                  STR_FMT(p->name), STR_FMT(provider_origin(p, a)));
     else
-        check_advise(check_add(c, CHECK_WARN, "providers", "%.*s: %.*s: %s", STR_FMT(p->name),
-                               STR_FMT(origin), r.detail),
-                     "look at its url in %s; rows wait meanwhile", c->s->sources);
+        check_advise(check_add(c, CHECK_WARN, "providers", "%s", e.msg),
+                     "rows wait until it can be, and spend no attempt");
 }
 
 void doctor_plan(struct checkup *c, struct store *store) {
@@ -61,5 +45,5 @@ void doctor_plan(struct checkup *c, struct store *store) {
     for (size_t i = 0; i < look->plan.n_sources; i++)
         check_source(c, &look->plan.sources[i], &look->sources[i]);
     for (size_t i = 0; i < look->plan.n_providers; i++)
-        check_provider(c, &look->plan.providers[i], &a);
+        check_provider(c, &look->plan, &look->plan.providers[i], &a);
 }

@@ -56,7 +56,6 @@ static void set_up(CURL *h, const struct probe_options *o, struct probing *p, ch
     curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(h, CURLOPT_HTTP_VERSION,
                      https ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(h, CURLOPT_CONNECT_ONLY, o->connect_only ? 1L : 0L);
     curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, o->timeout_ms);
     curl_easy_setopt(h, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     curl_easy_setopt(h, CURLOPT_USERAGENT, o->user_agent);
@@ -98,10 +97,6 @@ enum verdict probe_url(const struct probe_options *o, struct probe_result *ret, 
                          ? err_set(e, V_INVALID, "http", code, "%s: %s", o->url, error)
                          : V_OK;
     read_facts(h, code, error, ret);
-    if (o->connect_only && code == CURLE_OK) {
-        ret->cls = NET_OK;
-        ret->detail[0] = '\0';
-    }
     curl_easy_cleanup(h);
     return v;
 }

@@ -1,5 +1,5 @@
-/* One GET by itself, or only a connection, for 'tain doctor': is the upstream there, how fast, by
- * which HTTP, and what does its clock say. Blocks; any thread. */
+/* One GET by itself, for 'tain doctor': is the upstream there, how fast, by which HTTP, and what
+ * does its clock say. Blocks; any thread. */
 #ifndef TAIN_NET_PROBE_H
 #define TAIN_NET_PROBE_H
 
@@ -9,7 +9,6 @@
 struct probe_options {
     const char *url, *user_agent, *ca_file; /* ca_file NULL: the system's */
     long timeout_ms;
-    bool connect_only; /* nothing is asked: no call that somebody counts */
 };
 
 struct probe_result {

@@ -27,6 +27,7 @@ INSTALLED = [
     f'{UNIT_FOLDER}/tain-catchup.timer',
     f'{UNIT_FOLDER}/tain-serve.service',
     f'{UNIT_FOLDER}/tain-up.service',
+    f'{UNIT_FOLDER}/tain-enrich@.service',
     'usr/lib/sysusers.d/tain.conf',
     'usr/lib/tmpfiles.d/tain.conf',
     'usr/share/tain/prometheus/alerts.yml',
@@ -70,7 +71,7 @@ class Install(E2E):
             self.assertTrue(path.startswith(('usr/', 'etc/tain/')), path)
             self.assertNotIn(b'@' + b'sysconfdir@', (root / path).read_bytes(), path)
         for name in ('tain-updater.service', 'tain-catchup.service', 'tain-serve.service',
-                     'tain-up.service'):
+                     'tain-up.service', 'tain-enrich@.service'):
             self.assertEqual((root / UNIT_FOLDER / name).read_text(),
                              filled_in(UNITS / f'{name}.in', PATHS))
         self.assertIn('/etc/tain/tain.conf', (root / 'usr/lib/tmpfiles.d/tain.conf').read_text())
@@ -260,14 +261,18 @@ class Life(E2E):
     def test_remove_and_purge(self):
         self.dpkg('-i', self.deb)
         run('systemctl', f'--root={self.root}', 'enable', 'tain-updater.service',
-            'tain-catchup.timer', 'tain-serve.service', 'tain-up.service')
-        self.assertEqual(len(list((self.root / 'etc').rglob('*.wants/tain-*'))), 4)
+            'tain-catchup.timer', 'tain-serve.service', 'tain-up.service', 'tain-enrich@1.service',
+            'tain-enrich@2.service')
+        self.assertEqual(len(list((self.root / 'etc').rglob('*.wants/tain-*'))), 6)
         (self.root / 'etc/default').mkdir(exist_ok=True)
         (self.root / 'etc/default/tain').write_text('TAIN_LOG_LEVEL=debug\n')
+        own = ['etc/tain/enrich-2.env', 'etc/tain/enrich.conf', 'etc/tain/enrich.env']
+        for path in own:
+            (self.root / path).write_text('A=B\n')
         self.dpkg('--remove', 'tain')
         self.assertEqual(self.state(), 'config-files')
         users = [p for p in self.left() if USERS.fullmatch(p)]
-        self.assertEqual(self.left(), sorted(users + ['etc/default/tain', 'etc/tain/tain.conf']))
+        self.assertEqual(self.left(), sorted(users + own + ['etc/default/tain', 'etc/tain/tain.conf']))
         self.dpkg('--purge', 'tain')
         self.assertEqual(self.left(), users)
         for folder in ('etc/tain', 'var/lib/tain', 'usr/share/tain', 'usr/share/doc/tain'):

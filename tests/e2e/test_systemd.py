@@ -16,11 +16,12 @@ import urllib.request
 from lib import (ANSWER, BUILD, E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, LEAST,
                  ROOT, Run, Sqlite, free_port, wait_until)
 import seccomp
+from lookup import Lookup
 from units import UNITS, Listener, Unit, filled_in
 
 ANALYZE = shutil.which('systemd-analyze')
 EXPOSURE_MAX = 12  # of 100, as `systemd-analyze security` counts it
-SCRAPED = ('tain-updater', 'tain-serve', 'tain-catchup')
+SCRAPED = ('tain-updater', 'tain-serve', 'tain-enrich@', 'tain-catchup')
 SERVICES = (*SCRAPED, 'tain-up')
 
 
@@ -43,7 +44,7 @@ class Units(E2E):
         """As it would be installed for this folder."""
         lines = ''.join(f'{k}={v}\n' for k, v in self.settings.items())
         (self.etc / 'default' / 'tain').write_text(lines)
-        return Unit(filled_in(UNITS / f'{name}.service.in', self.paths))
+        return Unit(filled_in(UNITS / f'{name}.service.in', self.paths, instance='1'))
 
     def start_unit(self, unit, watchdog=None, listening=True, **options):
         """Its ExecStart, in its environment. Answers the run, which has a listener."""
@@ -163,7 +164,7 @@ class Rules(Units):
     """What the units say of ends, so that the tests below mean something."""
 
     def test_codes(self):
-        updater, serve, catchup, up = (self.unit(name) for name in SERVICES)
+        updater, serve, enrich, catchup, up = (self.unit(name) for name in SERVICES)
         for unit, code, clean, restarted in (
                 (updater, EXIT_DONE, True, False), (updater, EXIT_FAILED, False, True),
                 (updater, EXIT_USAGE, False, False), (updater, EXIT_UNRESOLVED, False, True),
@@ -171,7 +172,9 @@ class Rules(Units):
                 (updater, -signal.SIGSEGV, False, True), (updater, -signal.SIGABRT, False, True),
                 (serve, EXIT_DONE, True, False), (serve, EXIT_FAILED, False, True),
                 (serve, EXIT_USAGE, False, False), (serve, -signal.SIGKILL, False, True),
-                (up, EXIT_DONE, True, False), (up, EXIT_FAILED, False, True),
+                (enrich, EXIT_DONE, True, False), (enrich, EXIT_FAILED, False, True),
+                (enrich, EXIT_USAGE, False, False), (enrich, -signal.SIGKILL, False, True),
+                (enrich, 143, True, False), (up, EXIT_DONE, True, False), (up, EXIT_FAILED, False, True),
                 (up, EXIT_USAGE, False, False), (up, -signal.SIGKILL, False, True),
                 (catchup, EXIT_DONE, True, False), (catchup, EXIT_FAILED, False, True),
                 (catchup, EXIT_USAGE, False, False), (catchup, EXIT_UNRESOLVED, True, False),
@@ -195,13 +198,14 @@ class Rules(Units):
         self.assertEqual((timer['OnCalendar'], timer['RandomizedDelaySec']), ('hourly', '5min'))
 
     def test_all_can_serve_metrics(self):
-        units = [Unit(filled_in(UNITS / f'{name}.service.in', {'sysconfdir': '/nowhere'}))
+        units = [Unit(filled_in(UNITS / f'{name}.service.in', {'sysconfdir': '/nowhere'}, '1'))
                  for name in SCRAPED]
-        own = ['127.0.0.1:8080' if unit.command()[-2:] == ['--metrics-bind', 'none'] else
+        own = [unit.command()[-1].replace('none', '127.0.0.1:8080')
+               if unit.command()[-2] == '--metrics-bind' else
                unit.environment().get('TAIN_METRICS_BIND', '127.0.0.1:9464') for unit in units]
         scraped = (ROOT / 'packaging/prometheus/prometheus.yml').read_text()
         self.assertEqual(re.findall(r'job_name: (\S+)(?:.*\n)+?.*targets: \["(\S+)"\]', scraped),
-                         list(zip(SCRAPED, own)))
+                         list(zip((name.rstrip('@') for name in SCRAPED), own)))
         up = Unit(filled_in(UNITS / 'tain-up.service.in', {'sysconfdir': '/nowhere'}))
         self.assertNotIn('--metrics-bind', up.command(), 'it is scraped as the updater')
         self.assertNotIn('TAIN_METRICS_BIND', up.environment())
@@ -438,6 +442,100 @@ class Up(Units):
         self.answers()
         run.signal(signal.SIGTERM)
         self.assert_end('tain-up', run.wait(), EXIT_DONE, True, False)
+
+
+PLAN = """
+provider shop {
+    url = "${SHOP_URL}"
+    token = "${SHOP_TOKEN}"
+    rate = none
+}
+source records {
+    provider = shop
+    table = records
+    key = id
+    status = state
+    request {
+        path = "/api/v1/lookup"
+        body = '{"artist": "{name}", "song": "s", "album": "a", "raw_message": "r"}'
+    }
+    match = "results[0].artwork"
+    map title { from = "results[0].artwork.artwork_url" }
+}
+"""
+
+
+class Enrich(Units):
+    """A worker, its sources and its secrets where the unit looks for them."""
+
+    def setUp(self):
+        super().setUp()
+        self.lookup = Lookup(token='open-sesame')
+        self.addCleanup(self.lookup.close)
+        (self.etc / 'tain' / 'enrich.conf').write_text(PLAN)
+        (self.etc / 'tain' / 'enrich.env').write_text(f'SHOP_URL={self.lookup.url}\n'
+                                                      'SHOP_TOKEN=open-sesame\n')
+        (self.etc / 'tain' / 'enrich-1.env').write_text('ENRICH_BIND=127.0.0.1:0\n')
+
+    def fill(self, n):
+        self.assertEqual(self.run_tain('migrate', '--db', self.archive.uri).code, EXIT_DONE)
+        self.archive.execute("CREATE TABLE records (id INTEGER PRIMARY KEY, name TEXT, title TEXT, "
+                             "state TEXT NOT NULL DEFAULT 'pending')")
+        for i in range(n):
+            self.archive.execute(f"INSERT INTO records (name) VALUES ('Artist {i}')")
+
+    def enrich(self, watchdog=60, **options):
+        return self.start_unit(self.unit('tain-enrich@'), watchdog, **options)
+
+    def all_found(self, run, n):
+        wait_until(lambda: self.archive.rows("SELECT COUNT(*) FROM records WHERE state = "
+                                             "'enriched_match'") == [(n,)] or not run.running(),
+                   what='every row')
+        self.assertTrue(run.running(), run.so_far())
+
+    def test_up_and_down(self):
+        self.fill(3)
+        run = self.enrich(watchdog=2)
+        self.wait_ready(run)
+        self.wait_status(run, r'^enriching 1 source$')
+        self.all_found(run, 3)
+        beats = len(run.listener.all('WATCHDOG'))
+        wait_until(lambda: len(run.listener.all('WATCHDOG')) >= beats + 3, what='the watchdog')
+        run.signal(signal.SIGTERM)
+        self.assert_end('tain-enrich@', run.wait(), EXIT_DONE, True, False)
+        self.assertEqual(run.listener.all('STOPPING'), ['1'])
+        self.assertNotIn('open-sesame', run.so_far())
+
+    def test_a_wrong_plan_is_not_tried_again(self):
+        self.fill(0)
+        (self.etc / 'tain' / 'enrich.conf').write_text(PLAN.replace('key = id', 'key = no'))
+        run = self.enrich()
+        self.assert_end('tain-enrich@', run.wait(), EXIT_USAGE, False, False)
+        self.assertRegex(run.so_far(), r'enrich\.conf:\d+: key')
+        self.assertFalse(run.listener.has('READY'))
+
+    def test_a_secret_that_is_not_there(self):
+        self.fill(0)
+        (self.etc / 'tain' / 'enrich.env').unlink()
+        self.assert_end('tain-enrich@', self.enrich().wait(), EXIT_USAGE, False, False)
+
+    def test_ports_of_the_instances(self):
+        (self.etc / 'tain' / 'enrich-1.env').unlink()
+        for instance, address in (('1', '127.0.0.1:9471'), ('9', '127.0.0.1:9479'),
+                                  ('west', '127.0.0.1:9500')):
+            (self.etc / 'tain' / 'enrich-west.env').write_text('ENRICH_BIND=127.0.0.1:9500\n')
+            unit = Unit(filled_in(UNITS / 'tain-enrich@.service.in', self.paths, instance))
+            self.assertEqual(unit.command()[-2:], ['--metrics-bind', address])
+
+    @unittest.skipIf(seccomp.why_not() or not ANALYZE, seccomp.why_not() or 'no systemd-analyze')
+    def test_within_its_system_calls(self):
+        self.fill(3)
+        allowed = seccomp.allowed_by(self.unit('tain-enrich@').service('SystemCallFilter'))
+        run = self.enrich(preexec=seccomp.confine_to(allowed | {'execve'}))
+        self.wait_ready(run)
+        self.all_found(run, 3)
+        run.signal(signal.SIGTERM)
+        self.assert_end('tain-enrich@', run.wait(), EXIT_DONE, True, False)
 
 
 class Catchup(Units):

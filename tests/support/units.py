@@ -2,6 +2,7 @@
 with a notification socket of its own, and judges an end by the unit's own rules."""
 
 import pathlib
+import re
 import shlex
 import signal
 import socket
@@ -15,9 +16,11 @@ CLEAN_SIGNALS = {signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE}
 LISTS = {'Environment', 'EnvironmentFile', 'SystemCallFilter', 'After', 'Wants'}
 
 
-def filled_in(path, paths):
-    """The text of a unit with its @names@ replaced, as the build does it."""
+def filled_in(path, paths, instance=None):
+    """The text of a unit with its @names@ replaced, as the build does it; %i, as systemd does."""
     text = path.read_text(encoding='utf-8')
+    if instance:
+        text = text.replace('%i', instance)
     for name, value in paths.items():
         text = text.replace(f'@{name}@', str(value))
     return text
@@ -41,7 +44,9 @@ class Unit:
         return self.sections['Service'].get(key, otherwise)
 
     def command(self):
-        return shlex.split(self.service('ExecStart'))
+        env = self.environment()
+        return [re.sub(r'\$\{(\w+)\}', lambda name: env[name.group(1)], word)
+                for word in shlex.split(self.service('ExecStart'))]
 
     def environment(self):
         """Environment= and behind it the environment files, as systemd has it."""
