@@ -115,7 +115,7 @@ class Flowsheet(EnrichTest):
         said = self.doctor(archive, lookup, path).out
         self.assertIn(f"'tain cdc install --table {TABLE}'", said)
         self.assertRegex(said, r'warn  sources .*CREATE INDEX CONCURRENTLY ON .*enriching')
-        self.assertRegex(said, rf'warn  providers .*{path.name}:\d+: provider lml cannot be reached: ')
+        self.assertRegex(said, rf'warn  providers .*{path.name}:\d+: provider lml cannot be ')
 
 
 PLAN = """

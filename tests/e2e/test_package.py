@@ -272,7 +272,8 @@ class Life(E2E):
         self.dpkg('--remove', 'tain')
         self.assertEqual(self.state(), 'config-files')
         users = [p for p in self.left() if USERS.fullmatch(p)]
-        self.assertEqual(self.left(), sorted(users + own + ['etc/default/tain', 'etc/tain/tain.conf']))
+        self.assertEqual(self.left(), sorted(
+            users + own + ['etc/default/tain', 'etc/tain/tain.conf']))
         self.dpkg('--purge', 'tain')
         self.assertEqual(self.left(), users)
         for folder in ('etc/tain', 'var/lib/tain', 'usr/share/tain', 'usr/share/doc/tain'):
