@@ -182,13 +182,12 @@ static int check(const struct settings *s, struct feed_filter *ret) {
 
 static int check_tables(struct store *store, const struct feed_filter *f) {
     CLEANUP(arena_release) struct arena a;
-    const struct cdc_known *all;
-    size_t n;
+    struct feed_names names;
     struct err e;
     arena_init(&a);
-    enum verdict v = store_cdc_known(store, &a, &all, &n, &e);
+    enum verdict v = feed_names_read(store, &a, &names, &e);
     if (v == V_OK)
-        v = feed_filter_check(f, all, n, "--tables", &e);
+        v = feed_filter_check(f, &names, "--tables", &e);
     return v == V_OK ? 0 : v == V_INVALID ? cdc_usage(e.msg) : cdc_fail(v, &e);
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define FEED_CLIENTS 1
 
@@ -48,7 +49,51 @@ static enum verdict start_thread(struct enriching *w, struct err *e) {
     return crew_start(&kind, &w->crew, e);
 }
 
+/* The table of a source among those that are logged; NULL: it is not. */
+static const struct cdc_table *find_logged(const struct plan_source *src,
+                                           const struct cdc_table *tables, size_t n) {
+    char name[200], full[200];
+    const struct cdc_table *found = NULL;
+    snprintf(name, sizeof name, "%.*s", STR_FMT(src->spec.table));
+    for (size_t k = 0; k < n; k++) {
+        snprintf(full, sizeof full, "%.*s.%.*s", STR_FMT(tables[k].schema),
+                 STR_FMT(tables[k].name));
+        bool same = strcmp(full, name) == 0 || str_eqc(tables[k].name, name);
+        if (same && tables[k].present)
+            found = &tables[k];
+    }
+    return found;
+}
+
+/* Is the column among "a,b,c"? Absent: all are. */
+static bool is_listed(struct str columns, struct str column) {
+    while (columns.p) {
+        const char *comma = memchr(columns.p, ',', columns.n);
+        size_t n = comma ? (size_t)(comma - columns.p) : columns.n;
+        if (n == column.n && strncasecmp(columns.p, column.p, n) == 0)
+            return true;
+        if (!comma)
+            return false;
+        columns = (struct str){comma + 1, columns.n - n - 1};
+    }
+    return true;
+}
+
 /* A table whose changes nobody logs is enriched all the same, a minute late. */
+static void warn_unlogged(const struct plan_source *src, const struct cdc_table *logged) {
+    char table[200], column[200];
+    snprintf(table, sizeof table, "%.*s", STR_FMT(src->spec.table));
+    snprintf(column, sizeof column, "%.*s", STR_FMT(src->spec.status));
+    if (!logged)
+        log_warn("changes of this table are not logged: its rows are found by the sweep, once "
+                 "a minute; tain cdc install --table TABLE has them found at once",
+                 LS("table", table));
+    else if (src->topic.p && !is_listed(logged->columns, src->spec.status))
+        log_warn("the column that says when a row is final is not logged, so nobody will hear of "
+                 "its topic; tain cdc install --table TABLE --columns ... with it",
+                 LS("table", table), LS("column", column));
+}
+
 static enum verdict check_logged(const struct enriching *w, struct err *e) {
     CLEANUP(arena_release) struct arena a;
     const struct cdc_table *tables;
@@ -59,21 +104,8 @@ static enum verdict check_logged(const struct enriching *w, struct err *e) {
     if (v != V_OK)
         return v;
     v = store_cdc_list(store, &a, &tables, &n, e);
-    for (size_t i = 0; v == V_OK && i < w->plan.n_sources; i++) {
-        char name[200], full[200];
-        snprintf(name, sizeof name, "%.*s", STR_FMT(w->plan.sources[i].spec.table));
-        bool logged = false;
-        for (size_t k = 0; k < n; k++) {
-            snprintf(full, sizeof full, "%.*s.%.*s", STR_FMT(tables[k].schema),
-                     STR_FMT(tables[k].name));
-            bool same = strcmp(full, name) == 0 || str_eqc(tables[k].name, name);
-            logged = logged || (same && tables[k].present);
-        }
-        if (!logged)
-            log_warn("changes of this table are not logged: its rows are found by the sweep, once "
-                     "a minute; tain cdc install --table TABLE has them found at once",
-                     LS("table", name));
-    }
+    for (size_t i = 0; v == V_OK && i < w->plan.n_sources; i++)
+        warn_unlogged(&w->plan.sources[i], find_logged(&w->plan.sources[i], tables, n));
     store_close(store);
     return v;
 }

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "enrich/engine_int.h"
 #include "enrich/enrich_metrics.h"
+#include "enrich/topics.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static enum verdict open_sources(struct engine *g, struct err *e) {
     enum verdict v = plan_open_sources(g->o.plan, g->store, sources, e);
     for (size_t i = 0; i < g->o.plan->n_sources; i++)
         g->works[i].source = sources[i];
-    return v;
+    return v == V_OK ? enrich_declare_topics(g->o.plan, sources, g->store, e) : v;
 }
 
 static enum verdict declare_lanes(struct engine *g, struct err *e) {

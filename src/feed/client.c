@@ -125,6 +125,10 @@ enum feed_next feed_take(struct feed_client *c, struct feed_taken *ret) {
     return next;
 }
 
+const struct feed_filter *feed_client_filter(const struct feed_client *c) {
+    return &c->filter; /* nobody changes it */
+}
+
 struct feed_id feed_client_cursor(const struct feed_client *c) {
     pthread_mutex_lock(&c->hub->lock);
     struct feed_id at = c->at;
@@ -175,15 +179,18 @@ static void miss(struct reading *r, int64_t up_to) {
 }
 
 static void keep_wanted(struct reading *r, const struct feed_filter *f,
-                        const struct feed_change *changes, size_t n) {
+                        const struct topic_set *topics, const struct feed_change *changes,
+                        size_t n) {
+    struct feed_marks marks;
     if (changes[0].pos != r->pos + 1) /* it was pruned while the client was on its way */
         miss(r, changes[0].pos - 1);
     r->end = changes[n - 1].pos;
     r->events = xcalloc(n, sizeof(struct feed_event *));
     for (size_t i = 0; i < n; i++) {
         const struct feed_change *c = &changes[i];
-        if (feed_filter_wants(f, c->schema, c->name, c->action, c->is_public))
-            r->events[r->n++] = feed_event_new(c->epoch, c);
+        topic_set_mark(topics, c, &marks);
+        if (feed_filter_wants(f, c->schema, c->name, c->action, c->is_public, marks.names, marks.n))
+            r->events[r->n++] = feed_event_of(c->epoch, c, &marks);
     }
 }
 
@@ -219,8 +226,13 @@ static enum verdict read_log(const struct feed_client *c, struct reading *r, str
         return v;
     if (n == 0)
         return miss_all(r, s, e);
+    struct topic_set *topics;
+    v = hub_topics(c->hub, s, changes[n - 1].topics, &topics, e);
+    if (v != V_OK)
+        return v;
     r->seen_epoch = changes[n - 1].epoch;
-    keep_wanted(r, &c->filter, changes, n);
+    keep_wanted(r, &c->filter, topics, changes, n);
+    topic_set_drop(topics);
     return V_OK;
 }
 

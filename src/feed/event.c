@@ -9,8 +9,8 @@
 #define HEAD_MAX ((size_t)16 * 1024) /* two names of at most some 64 bytes, escaped */
 #define TEXT_FRAME 0x81              /* the last fragment of a text */
 
-/* An event is one block of memory: the struct, room for the longest head of a frame, the JSON, a
- * newline, and the two names. */
+/* An event is one block of memory: the struct, its topics, room for the longest head of a frame,
+ * the JSON, a newline, and all names. */
 
 #define TAIL_MAX 96
 
@@ -86,6 +86,19 @@ static struct str put(char **at, struct str s) {
 }
 
 struct feed_event *feed_event_new(int64_t epoch, const struct feed_change *c) {
+    static const struct feed_marks none;
+    return feed_event_of(epoch, c, &none);
+}
+
+static size_t names_size(const struct feed_change *c, const struct feed_marks *marks) {
+    size_t n = c->schema.n + c->name.n;
+    for (size_t i = 0; i < marks->n; i++)
+        n += marks->names[i].n;
+    return n;
+}
+
+struct feed_event *feed_event_of(int64_t epoch, const struct feed_change *c,
+                                 const struct feed_marks *marks) {
     static const struct str null = STR("null"), before_data = STR(",\"data\":");
     char tail_text[TAIL_MAX];
     CLEANUP(strbuf_release) struct strbuf head;
@@ -95,8 +108,10 @@ struct feed_event *feed_event_new(int64_t epoch, const struct feed_change *c) {
     struct str key = c->key.p ? c->key : null, data = c->data.p ? c->data : null;
     size_t n = head.n + key.n + before_data.n + data.n + tail.n;
 
-    struct feed_event *ev = xmalloc(sizeof *ev + FRAME_HEAD_MAX + n + 1 + c->schema.n + c->name.n);
-    char *json = (char *)(ev + 1) + FRAME_HEAD_MAX, *at = json;
+    struct feed_event *ev = xmalloc(sizeof *ev + marks->n * sizeof(struct str) + FRAME_HEAD_MAX +
+                                    n + 1 + names_size(c, marks));
+    struct str *topics = (struct str *)(ev + 1);
+    char *json = (char *)(topics + marks->n) + FRAME_HEAD_MAX, *at = json;
     put(&at, strbuf_str(&head));
     put(&at, key);
     put(&at, before_data);
@@ -112,10 +127,14 @@ struct feed_event *feed_event_new(int64_t epoch, const struct feed_change *c) {
         .action = c->action,
         .is_public = c->is_public,
         .schema = put(&at, c->schema),
+        .topics = topics,
+        .n_topics = marks->n,
         .json = {json, n},
         .frame = {frame, (size_t)(json - frame) + n},
     };
     ev->name = put(&at, c->name);
+    for (size_t i = 0; i < marks->n; i++)
+        topics[i] = put(&at, marks->names[i]);
     return ev;
 }
 

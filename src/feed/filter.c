@@ -69,18 +69,35 @@ bool feed_table_is(struct str asked, struct str schema, struct str name) {
            str_eq((struct str){asked.p + schema.n + 1, name.n}, name);
 }
 
+bool feed_marks_have(const struct str *names, size_t n, struct str name) {
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(names[i], name))
+            return true;
+    return false;
+}
+
 bool feed_filter_wants(const struct feed_filter *f, struct str schema, struct str name,
-                       enum feed_action action, bool is_public) {
+                       enum feed_action action, bool is_public, const struct str *topics,
+                       size_t n_topics) {
     if (f->public_only && !is_public)
         return false;
     if (f->actions && !(f->actions & 1u << action))
         return false;
     for (size_t i = 0; i < f->n_tables; i++)
-        if (feed_table_is(f->tables[i], schema, name))
+        if (feed_table_is(f->tables[i], schema, name) ||
+            feed_marks_have(topics, n_topics, f->tables[i]))
             return true;
     return f->n_tables == 0;
 }
 
 bool feed_filter_takes(const struct feed_filter *f, const struct feed_event *ev) {
-    return feed_filter_wants(f, ev->schema, ev->name, ev->action, ev->is_public);
+    return feed_filter_wants(f, ev->schema, ev->name, ev->action, ev->is_public, ev->topics,
+                             ev->n_topics);
+}
+
+struct str feed_filter_topic(const struct feed_filter *f, const struct feed_event *ev) {
+    for (size_t i = 0; i < f->n_tables && ev->n_topics; i++)
+        if (feed_marks_have(ev->topics, ev->n_topics, f->tables[i]))
+            return f->tables[i];
+    return STR_NONE;
 }

@@ -21,7 +21,7 @@ static void evict(struct feed_hub *h) {
     feed_event_drop(ev);
 }
 
-static void empty_ring(struct feed_hub *h, int64_t end) {
+void hub_empty_ring(struct feed_hub *h, int64_t end) {
     while (h->first <= h->end)
         evict(h);
     h->end = end;
@@ -32,7 +32,8 @@ static void empty_ring(struct feed_hub *h, int64_t end) {
 void feed_hub_free(struct feed_hub *h) {
     if (!h)
         return;
-    empty_ring(h, 0);
+    hub_empty_ring(h, 0);
+    topic_set_drop(h->topics);
     pthread_mutex_destroy(&h->lock);
     free(h->ring);
     free(h);
@@ -45,7 +46,7 @@ static void wake(struct feed_client *c) {
     c->wake(c->connection);
 }
 
-static void wake_all(struct feed_hub *h) {
+void hub_wake_all(struct feed_hub *h) {
     for (struct feed_client *c = h->clients; c; c = c->next)
         wake(c);
 }
@@ -53,7 +54,7 @@ static void wake_all(struct feed_hub *h) {
 void feed_hub_stop(struct feed_hub *h) {
     pthread_mutex_lock(&h->lock);
     h->stopped = true;
-    wake_all(h);
+    hub_wake_all(h);
     pthread_mutex_unlock(&h->lock);
 }
 
@@ -74,7 +75,7 @@ static void enter_epoch(struct feed_client *c, int64_t epoch, int64_t common) {
 
 /* What was public when it was read may not be any more: only the log knows. */
 static void hide(struct feed_hub *h) {
-    empty_ring(h, h->end);
+    hub_empty_ring(h, h->end);
     for (struct feed_client *c = h->clients; c; c = c->next)
         if (c->filter.public_only)
             client_drop_page(c);
@@ -96,10 +97,12 @@ void feed_hub_state(struct feed_hub *h, const struct feed_state *st, int64_t com
     h->state = *st;
     if (first) {
         h->ready = true;
-        empty_ring(h, st->head);
+        hub_empty_ring(h, st->head);
         place_newcomers(h);
     } else if (other) {
-        empty_ring(h, h->end < common_pos ? h->end : common_pos);
+        topic_set_drop(h->topics); /* versions may come again, too */
+        h->topics = NULL;
+        hub_empty_ring(h, h->end < common_pos ? h->end : common_pos);
         for (struct feed_client *c = h->clients; c; c = c->next)
             enter_epoch(c, st->epoch, common_pos);
     } else if (hidden) {
@@ -107,9 +110,9 @@ void feed_hub_state(struct feed_hub *h, const struct feed_state *st, int64_t com
     }
     bool lost = st->oldest > h->end + 1; /* pruned before it was read */
     if (lost)
-        empty_ring(h, st->oldest - 1);
+        hub_empty_ring(h, st->oldest - 1);
     if (first || other || lost || hidden)
-        wake_all(h);
+        hub_wake_all(h);
     pthread_mutex_unlock(&h->lock);
 }
 
@@ -154,7 +157,7 @@ static bool ring_is_full(const struct feed_hub *h, size_t more) {
 void feed_hub_add(struct feed_hub *h, struct feed_event *ev) {
     pthread_mutex_lock(&h->lock);
     if (ev->id.pos != h->end + 1)
-        empty_ring(h, ev->id.pos - 1);
+        hub_empty_ring(h, ev->id.pos - 1);
     while (ring_is_full(h, ev->json.n)) {
         if (h->first > h->flushed)
             flush(h);

@@ -73,6 +73,8 @@ MUST_CHECK enum verdict feed_client_page(struct feed_client *c, struct store *s,
 /* Where it stands: behind everything it took or its filter passed over. pos is -1 as long as the
  * reader does not stand and the client asked for "from now on". */
 struct feed_id feed_client_cursor(const struct feed_client *c);
+/* What it asked for. Lives as long as the client. */
+const struct feed_filter *feed_client_filter(const struct feed_client *c);
 
 struct feed_counts {
     size_t clients, ring_events, ring_bytes;

@@ -4,6 +4,7 @@
 #define TAIN_FEED_HUB_INT_H
 
 #include "feed/hub.h"
+#include "feed/topic_set.h"
 
 #include <pthread.h>
 
@@ -36,6 +37,7 @@ struct feed_hub {
     size_t ring_bytes;
     int64_t flushed; /* those who wait have heard of everything up to here */
     struct feed_client *clients;
+    struct topic_set *topics; /* by which changes are judged; NULL: there never was one */
     struct feed_counts counts;
 };
 
@@ -56,5 +58,13 @@ static inline bool hub_holds_next(const struct feed_hub *h, const struct feed_cl
     return c->at.pos + 1 >= h->first;
 }
 void client_drop_page(struct feed_client *c);
+/* With the lock held: nothing is in the ring, which goes on behind `end`. */
+void hub_empty_ring(struct feed_hub *h, int64_t end);
+void hub_wake_all(struct feed_hub *h);
+/* The set of this version, or of a later one, for changes that were read with it: the hub's own, or
+ * read from the database and the hub's from here on. A reference of the caller's; NULL: there are
+ * no topics. Not under the lock. */
+MUST_CHECK enum verdict hub_topics(struct feed_hub *h, struct store *s, int64_t version,
+                                   struct topic_set **ret, struct err *e);
 
 #endif

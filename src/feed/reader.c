@@ -1,6 +1,7 @@
 #include "feed/reader.h"
 
 #include "feed/feed_metrics.h"
+#include "feed/hub_int.h"
 #include "feed/reader_int.h"
 #include "store/cdc.h"
 
@@ -146,16 +147,25 @@ static enum verdict take_state(struct feed_reader *r, const struct feed_state *s
     return V_OK;
 }
 
-static void add_events(struct feed_reader *r, const struct feed_change *changes, size_t n) {
+static enum verdict add_events(struct feed_reader *r, const struct feed_change *changes, size_t n,
+                               struct err *e) {
+    struct topic_set *topics;
+    struct feed_marks marks;
+    enum verdict v = hub_topics(r->o.hub, r->store, changes[n - 1].topics, &topics, e);
+    if (v != V_OK)
+        return v;
     beat(r, false);
     for (size_t i = 0; i < n; i++) {
-        struct feed_event *ev = feed_event_new(changes[i].epoch, &changes[i]);
+        topic_set_mark(topics, &changes[i], &marks);
+        struct feed_event *ev = feed_event_of(changes[i].epoch, &changes[i], &marks);
         feed_hub_add(r->o.hub, ev);
         feed_event_drop(ev);
         r->at.pos = changes[i].pos;
     }
+    topic_set_drop(topics);
     feed_hub_flush(r->o.hub);
     beat(r, true);
+    return V_OK;
 }
 
 /* Relied on is what was heard a moment ago. */
@@ -177,11 +187,11 @@ static enum verdict read_some(struct feed_reader *r, int64_t now, struct err *e)
     if (v != V_OK)
         return v;
     if (n && changes[n - 1].epoch <= r->at.epoch) {
-        add_events(r, changes, n);
+        v = add_events(r, changes, n, e);
         r->came_at = now;
     }
     arena_reset(&r->arena);
-    return V_OK;
+    return v;
 }
 
 /* Reads up to the head as it is now; what comes later rings, or is there at the next look. */

@@ -51,6 +51,7 @@ const struct source_column *source_output(const struct source *src, size_t i);
 /* Its table as the database names it: what events of the change feed say. */
 struct str source_schema(const struct source *src);
 struct str source_table(const struct source *src);
+struct str source_status(const struct source *src); /* its column, as the table calls it */
 
 enum claim_result {
     CLAIM_WON,

@@ -333,3 +333,7 @@ struct str source_schema(const struct source *src) {
 struct str source_table(const struct source *src) {
     return src->shape.name;
 }
+
+struct str source_status(const struct source *src) {
+    return src->status->name;
+}

@@ -107,6 +107,7 @@ static enum verdict take_change(void *ctx, const struct db_row *row) {
         .is_public = db_row_int(row, 5) == 1,
         .key = arena_str(r->a, db_row_text(row, 7)),
         .data = arena_str(r->a, db_row_text(row, 8)),
+        .topics = db_row_int(row, 10),
     };
     if (!action_of(db_row_text(row, 6), &c->action))
         return V_FATAL;

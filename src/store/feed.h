@@ -45,6 +45,8 @@ struct feed_change {
     struct str
         data; /* JSON object, the row as it was then (of a delete: before it); may be absent */
     bool is_public; /* may be told to those without the key */
+    int64_t topics; /* the version of the topics when it was read: every topic that stood before the
+                       change was made is in it; see store/feed_topics.h */
 };
 
 struct feed_state {

@@ -68,8 +68,9 @@ static void greet(struct listener *l, struct feed_id at) {
 
 static void begin_event(struct listener *l, struct feed_event *ev) {
     l->event = ev;
+    struct str topic = feed_filter_topic(feed_client_filter(l->feed), ev);
     add_id(&l->head, ev->id);
-    add_name(&l->head, ev->name);
+    add_name(&l->head, topic.p ? topic : ev->name);
     strbuf_adds(&l->head, "data: ");
 }
 

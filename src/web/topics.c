@@ -7,8 +7,7 @@ struct topics {
     const struct clock *clock;
     pthread_mutex_t lock;
     struct arena arena; /* of what follows */
-    const struct cdc_known *all;
-    size_t n;
+    struct feed_names names;
     int64_t until; /* clock_mono() */
 };
 
@@ -33,18 +32,17 @@ bool topics_are_known(struct topics *t, const struct feed_filter *f) {
     if (f->n_tables == 0)
         return true;
     pthread_mutex_lock(&t->lock);
-    bool known = clock_mono(t->clock) < t->until && feed_filter_is_known(f, t->all, t->n);
+    bool known = clock_mono(t->clock) < t->until && feed_filter_is_known(f, &t->names);
     pthread_mutex_unlock(&t->lock);
     return known;
 }
 
 /* Takes the arena over. */
-static void keep(struct topics *t, struct arena *a, const struct cdc_known *all, size_t n) {
+static void keep(struct topics *t, struct arena *a, const struct feed_names *names) {
     pthread_mutex_lock(&t->lock);
     struct arena old = t->arena;
     t->arena = *a;
-    t->all = all;
-    t->n = n;
+    t->names = *names;
     t->until = clock_mono(t->clock) + TOPICS_MS;
     pthread_mutex_unlock(&t->lock);
     arena_release(&old);
@@ -53,15 +51,14 @@ static void keep(struct topics *t, struct arena *a, const struct cdc_known *all,
 enum verdict topics_check(struct topics *t, struct store *s, const struct feed_filter *f,
                           const char *param, struct err *e) {
     struct arena a;
-    const struct cdc_known *all;
-    size_t n;
+    struct feed_names names;
     arena_init(&a);
-    enum verdict v = store_cdc_known(s, &a, &all, &n, e);
+    enum verdict v = feed_names_read(s, &a, &names, e);
     if (v != V_OK) {
         arena_release(&a);
         return v;
     }
-    v = feed_filter_check(f, all, n, param, e);
-    keep(t, &a, all, n);
+    v = feed_filter_check(f, &names, param, e);
+    keep(t, &a, &names);
     return v;
 }

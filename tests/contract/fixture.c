@@ -181,6 +181,7 @@ const char *dump(struct fix *f) {
                                          "lists",
                                          "update_ages",
                                          "feed_state",
+                                         "feed_topics",
                                          "feed_epochs",
                                          "cdc_tables",
                                          "cdc_failures"};

@@ -1,11 +1,11 @@
-// Listens to /events with the EventSource of npm and prints each hello and each change of items as a
-// line of JSON, until it has so many changes: node events.cjs URL N
+// Listens to /events with the EventSource of npm and prints each hello and each event of one name as a
+// line of JSON, until it has so many: node events.cjs URL N [NAME], which is items if not said
 'use strict';
 const { createRequire } = require('node:module');
 const { join } = require('node:path');
 
 const from = createRequire(join(process.env.TAIN_NPM_FOLDER, 'package.json'));
-const [url, wanted] = process.argv.slice(2);
+const [url, wanted, name = 'items'] = process.argv.slice(2);
 
 (async () => {
   const { EventSource } = await import(from.resolve('eventsource'));
@@ -16,7 +16,7 @@ const [url, wanted] = process.argv.slice(2);
       data: JSON.parse(event.data) }));
   };
   source.addEventListener('hello', tell);
-  source.addEventListener('items', (event) => {
+  source.addEventListener(name, (event) => {
     tell(event);
     n += 1;
     if (n >= Number(wanted)) source.close();

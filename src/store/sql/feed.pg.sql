@@ -51,7 +51,8 @@ SELECT t.pos + t.idx, t.at, t.table_id, c.schema_name, c.table_name, c.is_public
        CASE WHEN octet_length(t.data) <= $4 THEN t.data END,
        CASE WHEN t.pos > (SELECT from_pos FROM feed_epochs ORDER BY epoch DESC LIMIT 1)
             THEN (SELECT MAX(epoch) FROM feed_epochs)
-            ELSE (SELECT MAX(epoch) FROM feed_epochs WHERE from_pos < t.pos) END
+            ELSE (SELECT MAX(epoch) FROM feed_epochs WHERE from_pos < t.pos) END,
+       (SELECT topics FROM feed_state)
 FROM (SELECT b.pos, b.at, b.table_id, b.action, l.idx, l.key, l.data,
              SUM(octet_length(l.data)) OVER (ORDER BY b.pos, l.idx ROWS UNBOUNDED PRECEDING) AS upto
       FROM change_batches b CROSS JOIN LATERAL (

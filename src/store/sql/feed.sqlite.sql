@@ -20,7 +20,8 @@ SELECT l.seq, l.at, l.table_id, c.schema_name, c.table_name, c.is_public, l.acti
        CASE WHEN length(CAST(l.data AS BLOB)) <= $4 THEN l.data END,
        CASE WHEN l.seq > (SELECT from_pos FROM feed_epochs ORDER BY epoch DESC LIMIT 1)
             THEN (SELECT MAX(epoch) FROM feed_epochs)
-            ELSE (SELECT MAX(epoch) FROM feed_epochs WHERE from_pos < l.seq) END
+            ELSE (SELECT MAX(epoch) FROM feed_epochs WHERE from_pos < l.seq) END,
+       (SELECT topics FROM feed_state)
 FROM change_log l LEFT JOIN cdc_tables c ON c.table_id = l.table_id
 WHERE l.seq > $1 AND $3 > 0 ORDER BY l.seq LIMIT $2;
 

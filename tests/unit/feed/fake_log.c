@@ -25,6 +25,7 @@ struct feed_change fake_change(int64_t pos) {
         .key = STR("{}"),
         .data = STR("{}"),
         .is_public = !(fake_log.users_hidden && pos % 2),
+        .topics = fake_log.topics,
     };
 }
 
@@ -93,6 +94,15 @@ enum verdict store_feed_read(struct store *s UNUSED, struct arena *a, int64_t po
         changes[i] = fake_change(from + (int64_t)i);
     *ret = changes;
     return note('R', e);
+}
+
+enum verdict store_feed_topics(struct store *s UNUSED, struct arena *a UNUSED,
+                               const struct feed_topic **ret, size_t *ret_n, int64_t *ret_version,
+                               struct err *e) {
+    *ret = &fake_log.topic;
+    *ret_n = fake_log.topics ? 1 : 0;
+    *ret_version = fake_log.topics;
+    return note('t', e);
 }
 
 enum verdict store_open(const struct store_options *o UNUSED, struct store **ret, struct err *e) {

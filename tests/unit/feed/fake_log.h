@@ -2,7 +2,8 @@
  * readers also the connections to it. Its present life has `head` positions, of which those from
  * `oldest` on are kept; `waiting` more are committed and have none yet. What is done to it is
  * written down in `diary`, one letter each: o open, c close, r recover, l listen, s state, p
- * publish, n number (a publish that found some), a role, R read, b ring, x prune, w watch, h heal.
+ * publish, n number (a publish that found some), a role, R read, b ring, x prune, w watch, h heal,
+ * t topics.
  */
 #ifndef TAIN_TESTS_FAKE_LOG_H
 #define TAIN_TESTS_FAKE_LOG_H
@@ -24,6 +25,8 @@ struct fake_log {
     int64_t waiting, waiting_age;
     int64_t to_prune, to_heal;
     int connections;
+    struct feed_topic topic; /* the only one */
+    int64_t topics;          /* version; 0: none */
     char diary[4096];
 };
 extern struct fake_log fake_log;

@@ -76,38 +76,41 @@ static const struct cdc_known known[] = {
     {STR("shop"), STR("old"), .removed = true},
 };
 
+static const struct feed_names names = {known, ARRAY_LEN(known), NULL, 0};
+
 static void unknown_tables_are_named(void **state UNUSED) {
     struct feed_filter f = filter_of("items,shop.orders,old,tain.items", NULL);
     struct err e;
-    assert_true(feed_filter_is_known(&f, known, ARRAY_LEN(known)));
-    assert_int_equal(feed_filter_check(&f, known, ARRAY_LEN(known), "tables", &e), V_OK);
+    assert_true(feed_filter_is_known(&f, &names));
+    assert_int_equal(feed_filter_check(&f, &names, "tables", &e), V_OK);
     f.public_only = true;
-    assert_false(feed_filter_is_known(&f, known, ARRAY_LEN(known)));
-    assert_int_equal(feed_filter_check(&f, known, ARRAY_LEN(known), "topics", &e), V_INVALID);
+    assert_false(feed_filter_is_known(&f, &names));
+    assert_int_equal(feed_filter_check(&f, &names, "topics", &e), V_INVALID);
     assert_string_equal(e.msg, "topics: there is no public \"shop.orders\"; there are items");
     f = filter_of("items,public.items", NULL);
-    assert_int_equal(feed_filter_check(&f, known, ARRAY_LEN(known), "tables", &e), V_INVALID);
+    assert_int_equal(feed_filter_check(&f, &names, "tables", &e), V_INVALID);
     assert_string_equal(e.msg,
                         "tables: there is no \"public.items\"; there are items, shop.orders");
     f = filter_of(NULL, NULL);
-    assert_int_equal(feed_filter_check(&f, NULL, 0, "tables", &e), V_OK);
+    assert_int_equal(feed_filter_check(&f, &(struct feed_names){0}, "tables", &e), V_OK);
     f = filter_of("a", NULL);
-    assert_int_equal(feed_filter_check(&f, NULL, 0, "tables", &e), V_INVALID);
+    assert_int_equal(feed_filter_check(&f, &(struct feed_names){0}, "tables", &e), V_INVALID);
     assert_string_equal(e.msg, "tables: there is no \"a\"; there are none");
 }
 
 static void a_long_list_of_tables_is_cut(void **state UNUSED) {
     struct cdc_known many[100];
+    const struct feed_names all = {many, ARRAY_LEN(many), NULL, 0};
     struct feed_filter f = filter_of("a", NULL);
     struct err e;
     for (size_t i = 0; i < ARRAY_LEN(many); i++)
         many[i] = (struct cdc_known){STR("some_schema"), STR("some_table"), .removed = i == 7};
     many[99].name = STR("other_table");
-    assert_int_equal(feed_filter_check(&f, many, ARRAY_LEN(many), "tables", &e), V_INVALID);
+    assert_int_equal(feed_filter_check(&f, &all, "tables", &e), V_INVALID);
     assert_non_null(strstr(e.msg, "there are some_schema.some_table, some_schema.other_table"));
     for (size_t i = 0; i < ARRAY_LEN(many); i++)
         many[i].name = (struct str){"abcdefghijklmnopqrstuvwxyz" + i % 20, 6};
-    assert_int_equal(feed_filter_check(&f, many, ARRAY_LEN(many), "tables", &e), V_INVALID);
+    assert_int_equal(feed_filter_check(&f, &all, "tables", &e), V_INVALID);
     assert_non_null(strstr(e.msg, "some_schema.abcdef, "));
     assert_non_null(strstr(e.msg, " and 5 more"));
 }

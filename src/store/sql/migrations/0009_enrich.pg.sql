@@ -46,3 +46,17 @@ CREATE TABLE provider_slots (
     until    BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (provider, slot)
 );
+
+-- Under which name clients of the feed hear of a row: when its status is one of the states, a JSON
+-- list. One per source; file is where the source was read from.
+CREATE TABLE feed_topics (
+    source        TEXT PRIMARY KEY,
+    topic         TEXT NOT NULL,
+    schema_name   TEXT NOT NULL,
+    table_name    TEXT NOT NULL,
+    status_column TEXT NOT NULL,
+    states        TEXT NOT NULL,
+    file          TEXT NOT NULL
+);
+-- How often they have changed.
+ALTER TABLE feed_state ADD COLUMN topics BIGINT NOT NULL DEFAULT 0;
