@@ -90,8 +90,8 @@ static void answer(struct line *l, const char *status, const char *headers, cons
 }
 
 static void assert_has(const char *request, const char *line) {
-    if (!strstr(request, line))
-        fail_msg("no '%s' in:\n%s", line, request);
+    if (!request || !strstr(request, line))
+        fail_msg("no '%s' in:\n%s", line, request ? request : "");
 }
 
 static void a_lookup(void **state UNUSED) {
