@@ -28,7 +28,7 @@ static enum verdict watch(struct enriching *w, struct stop_token *stop, struct m
     enum verdict v = V_OK;
     notify_ready(n);
     while (!stop_raised(stop) && (v = enriching_tend(w, e)) == V_OK) {
-        monitor_waiting(m, enriching_down_ms(w));
+        monitor_enrich(m, w);
         say_status(n, w);
         notify_alive(n, enriching_silence_ms(w));
         log_tick();

@@ -40,7 +40,7 @@ static unsigned watched_by(enum command_id command) {
     if (command == CMD_UP) /* history may take days, and what is there can be read meanwhile */
         return (updater_vitals | serve_vitals) & ~VITAL_BIT(VITAL_LAG);
     if (command == CMD_ENRICH)
-        return VITAL_BIT(VITAL_DATABASE);
+        return serve_vitals | VITAL_BIT(VITAL_ENRICH);
     return command == CMD_SERVE ? serve_vitals : catchup_vitals;
 }
 
@@ -107,11 +107,21 @@ void monitor_updater(struct monitor *m, const struct updater_view *v) {
                                         .illness = v->illness});
 }
 
-void monitor_feed(struct monitor *m, const struct web *w) {
-    int64_t down = web_feed_down_ms(w), silence = web_feed_silence_ms(w);
+static void post_feed(struct monitor *m, int64_t down, int64_t silence) {
     metric_set(&m_feed_down_for, 0, down);
     metric_set(&m_feed_silence, 0, silence);
     vitals_post_feed(&m->vitals, down, silence);
+}
+
+void monitor_feed(struct monitor *m, const struct web *w) {
+    post_feed(m, web_feed_down_ms(w), web_feed_silence_ms(w));
+}
+
+void monitor_enrich(struct monitor *m, const struct enriching *w) {
+    vitals_post(&m->vitals, &(struct vitals_report){.db_down_ms = enriching_down_ms(w),
+                                                    .enrich_silence_ms = enriching_silence_ms(w),
+                                                    .refused = engine_refused(w->engine)});
+    post_feed(m, feed_down_ms(w->reader), feed_silence_ms(w->reader));
 }
 
 void monitor_waiting(struct monitor *m, int64_t db_down_ms) {

@@ -3,6 +3,7 @@
 #ifndef TAIN_CLI_MONITOR_H
 #define TAIN_CLI_MONITOR_H
 
+#include "cli/enriching.h"
 #include "cli/settings.h"
 #include "mirror/catchup.h"
 #include "mirror/updater.h"
@@ -27,6 +28,8 @@ void monitor_catchup(struct monitor *m, const struct catchup_view *v);
 void monitor_updater(struct monitor *m, const struct updater_view *v);
 /* The same for the change feed of serve and up. */
 void monitor_feed(struct monitor *m, const struct web *w);
+/* The same for a worker of enrichment, its feed included. */
+void monitor_enrich(struct monitor *m, const struct enriching *w);
 /* It waits for the database. */
 void monitor_waiting(struct monitor *m, int64_t db_down_ms);
 

@@ -166,7 +166,7 @@ static enum verdict work(struct engine *g, struct err *e) {
         v = sweep_work(g, &g->works[i], e);
     for (size_t i = 0; v == V_OK && i < g->o.plan->n_providers; i++)
         v = lane_work(g, &g->lanes[i], e);
-    return v;
+    return v == V_OK ? watch_lanes(g, e) : v;
 }
 
 static int64_t earlier(int64_t a, int64_t b) {
@@ -179,7 +179,7 @@ static int64_t next_work(const struct engine *g, int64_t now) {
         return earlier(next, g->db_again_at);
     if (g->consumer && consumer_has_more(g->consumer))
         return now;
-    next = earlier(next, write_next(g));
+    next = earlier(earlier(next, write_next(g)), g->watch_at);
     for (size_t i = 0; i < g->o.plan->n_sources; i++)
         next = earlier(next, sweep_next(g, &g->works[i]));
     for (size_t i = 0; i < g->o.plan->n_providers; i++)

@@ -44,6 +44,9 @@ void engine_wake(struct engine *g);
 void engine_sweep_soon(struct engine *g); /* the feed has lost something; `enrich` thread */
 /* For how long the database has not answered; 0: it does. Any thread. */
 int64_t engine_down_ms(const struct engine *g);
+/* A lane that is paused because its provider refused our key; NULL: none. Any thread; the name is
+ * in static storage. */
+const char *engine_refused(const struct engine *g);
 /* Gives back what it holds, without spending an attempt, and its slots. Then engine_free(). */
 MUST_CHECK enum verdict engine_stop(struct engine *g, struct err *e);
 void engine_free(struct engine *g); /* NULL is fine */

@@ -91,6 +91,8 @@ struct engine {
     size_t n_answered;
     int64_t db_again_at;           /* while the database is away: when to look */
     _Atomic int64_t db_down_since; /* clock_mono(), 0: it answers */
+    int64_t watch_at;
+    atomic_int refused; /* a lane whose provider takes no key of ours, and 1; 0: none */
 };
 
 static inline int64_t engine_now(const struct engine *g) {
@@ -116,6 +118,9 @@ int64_t write_next(const struct engine *g);
 /* engine_sweep.c */
 MUST_CHECK enum verdict sweep_work(struct engine *g, struct work *w, struct err *e);
 int64_t sweep_next(const struct engine *g, const struct work *w);
+
+/* engine_watch.c */
+MUST_CHECK enum verdict watch_lanes(struct engine *g, struct err *e);
 
 /* engine.c */
 void engine_free_row(struct engine *g, struct row *r);

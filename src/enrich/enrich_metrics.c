@@ -13,6 +13,8 @@ static const char *const call_results[] = {"match",     "no_match", "rejected",
                                            "transient", "wait",     "auth"};
 static const char *const state_names[] = {"pending", "enriching", "enriched_match",
                                           "enriched_no_match", "failed_no_retry"};
+enum { STATE_RUNS, STATE_WAITS, STATE_ILL, STATE_PAUSED, STATE_REFUSED, STATES };
+static const char *const lane_states[STATES] = {"runs", "waits", "ill", "paused", "refused"};
 static const char *const final_names[] = {"enriched_match", "enriched_no_match", "failed_no_retry"};
 static const double call_bounds[] = {0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
 
@@ -63,7 +65,7 @@ static struct metric m_rows = {.name = "tain_enrich_rows",
                                .n_label2 = ROW_STATES};
 static struct metric m_oldest = {
     .name = "tain_enrich_oldest_pending_seconds",
-    .help = "How long the oldest pending row has been waiting, where the table tells.",
+    .help = "How long it has been the turn of the oldest row that was given back.",
     .measure = "seconds",
     .type = METRIC_GAUGE,
     .label = "source",
@@ -101,6 +103,33 @@ static struct metric m_blocked = {
     .type = METRIC_GAUGE,
     .label = "lane",
     .label_values = lane_names};
+static struct metric m_state = {
+    .name = "tain_enrich_lane_state",
+    .help = "1 for what the lane does, for all workers: it runs, waits because its provider asked "
+            "for it, is left alone because its provider is ill, is paused by hand, or paused "
+            "because its provider refused our key.",
+    .measure = "0 or 1",
+    .type = METRIC_GAUGE,
+    .label = "lane",
+    .label_values = lane_names,
+    .label2 = "state",
+    .label2_values = lane_states,
+    .n_label2 = ARRAY_LEN(lane_states)};
+static struct metric m_budget = {
+    .name = "tain_enrich_budget_left",
+    .help = "Calls of all workers that may start within one window of the limit from now on; -1: "
+            "there is no limit.",
+    .measure = "calls",
+    .type = METRIC_GAUGE,
+    .label = "lane",
+    .label_values = lane_names};
+static struct metric m_due = {
+    .name = "tain_enrich_due",
+    .help = "Pending rows that do not wait for another attempt, as counted the last time.",
+    .measure = "rows",
+    .type = METRIC_GAUGE,
+    .label = "source",
+    .label_values = source_names};
 struct metric m_enrich_in_flight = {.name = "tain_enrich_in_flight",
                                     .help = "Calls of this process under way.",
                                     .measure = "calls",
@@ -108,9 +137,9 @@ struct metric m_enrich_in_flight = {.name = "tain_enrich_in_flight",
                                     .label = "lane",
                                     .label_values = lane_names};
 
-struct metric *const enrich_metrics[] = {&m_received, &m_events,  &m_claims,          &m_finals,
-                                         &m_rows,     &m_oldest,  &m_calls,           &m_call_time,
-                                         &m_wait,     &m_blocked, &m_enrich_in_flight};
+struct metric *const enrich_metrics[] = {
+    &m_received,  &m_events, &m_claims,  &m_finals,           &m_rows,  &m_oldest, &m_calls,
+    &m_call_time, &m_wait,   &m_blocked, &m_enrich_in_flight, &m_state, &m_budget, &m_due};
 const size_t enrich_n_metrics = ARRAY_LEN(enrich_metrics);
 
 static void copy_name(char out[NAME_MAX_BYTES], struct str name) {
@@ -167,5 +196,24 @@ void enrich_lane_state(int lane, enum lane_why why, int64_t wait_ms) {
 void enrich_rows(size_t source, const struct source_counts *counts) {
     for (int i = 0; i < ROW_STATES; i++)
         metric_set(&m_rows, metric_series(&m_rows, (int)source, i), counts->rows[i]);
+    metric_set(&m_due, (int)source, counts->rows[ROW_PENDING] - counts->waiting);
     metric_set(&m_oldest, (int)source, counts->oldest_pending_ms);
+}
+
+static int state_of(const struct lane_row *r) {
+    if (r->state.pause != LANE_RUNS)
+        return r->state.pause == LANE_PAUSED_AUTH ? STATE_REFUSED : STATE_PAUSED;
+    if (r->state.breaker != BREAKER_CLOSED)
+        return STATE_ILL;
+    return r->why == LANE_NOT_BEFORE ? STATE_WAITS : STATE_RUNS;
+}
+
+void enrich_lane_seen(int lane, const struct lane_row *r) {
+    for (int i = 0; i < STATES; i++)
+        metric_set(&m_state, metric_series(&m_state, lane, i), i == state_of(r));
+    metric_set(&m_budget, lane, r->budget_left);
+}
+
+const char *enrich_lane_name(int lane) {
+    return lane_texts[lane];
 }

@@ -5,6 +5,7 @@
 
 #include "base/metrics.h"
 #include "enrich/plan.h"
+#include "store/lanes.h"
 
 /* What became of an event: in the end each has exactly one of these. */
 enum enrich_event_result { EVENT_WON, EVENT_LOST, EVENT_DROPPED, EVENT_IGNORED, EVENT_RESULTS };
@@ -27,6 +28,8 @@ void enrich_claim(size_t source, enum enrich_claim_result r);
 void enrich_final(size_t source, enum source_state state);
 void enrich_call(int lane, enum enrich_call_result r, int64_t elapsed_ms);
 void enrich_lane_state(int lane, enum lane_why why, int64_t wait_ms);
+void enrich_lane_seen(int lane, const struct lane_row *r); /* its shared state, now and then */
+const char *enrich_lane_name(int lane);                    /* static: outlives the plan */
 void enrich_rows(size_t source, const struct source_counts *counts);
 
 extern struct metric m_enrich_in_flight;

@@ -153,6 +153,18 @@ void lane_take(struct lane_state *st, const struct lane_limits *l, int64_t now_u
     }
 }
 
+int64_t lane_budget_left(const struct lane_state *st, const struct lane_limits *l, int64_t now_us) {
+    if (!has_rate(l))
+        return -1;
+    struct lane_state now = *st;
+    mend(&now, l, now_us);
+    int64_t from = max64(max64(now.tat_us, now_us), now.not_before_ms * 1000);
+    if (now.breaker != BREAKER_CLOSED)
+        from = max64(from, now.breaker_until_ms * 1000);
+    int64_t left = now_us + window_us(l) - from, each = max64(span_us(l, 1), 1);
+    return now.pause != LANE_RUNS || left <= 0 ? 0 : (left + each - 1) / each;
+}
+
 void lane_return_probe(struct lane_state *st, int64_t now_ms) {
     if (st->breaker != BREAKER_HALF_OPEN)
         return;

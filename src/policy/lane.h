@@ -65,6 +65,9 @@ int lane_lease_most(const struct lane_limits *l);
 void lane_take(struct lane_state *st, const struct lane_limits *l, int64_t now_us, int want,
                int free_slots, struct lane_grant *ret);
 
+/* How many calls may start within one window from now on, if nothing changes; -1: no limit. */
+int64_t lane_budget_left(const struct lane_state *st, const struct lane_limits *l, int64_t now_us);
+
 /* The probe that was given out was not used: the next one to ask gets one at once, and not after
  * LANE_PROBE_MS. */
 void lane_return_probe(struct lane_state *st, int64_t now_ms);

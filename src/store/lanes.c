@@ -362,6 +362,7 @@ static enum verdict add_lane(void *ctx, const struct db_row *row) {
                                   .slots_taken = (int)db_row_int(row, 14),
                                   .paused_why = arena_str(list->a, db_row_text(row, 12)),
                                   .paused_at = paused_at == DB_NULL ? 0 : paused_at};
+    node->row.budget_left = lane_budget_left(&r.st, &r.l, r.now_ms * 1000);
     lane_take(&r.st, &r.l, r.now_ms * 1000, 0, r.l.slots - node->row.slots_taken, &g);
     node->row.why = g.why;
     node->row.wait_ms = g.why == LANE_GO ? (g.start_us / 1000 - r.now_ms) : g.wait_ms;

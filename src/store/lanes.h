@@ -57,6 +57,7 @@ struct lane_row {
     int slots_taken;
     enum lane_why why;     /* LANE_GO, or what keeps it now */
     int64_t wait_ms;       /* until the next call may start; 0: now; -1: paused */
+    int64_t budget_left;   /* lane_budget_left() */
     struct str paused_why; /* absent: it runs, or nobody said */
     int64_t paused_at;     /* unix milliseconds; 0: it runs */
 };

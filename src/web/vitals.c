@@ -3,11 +3,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define MAX_REASONS (VITAL_N + 3)
+#define MAX_REASONS (VITAL_N + 4)
 
 struct reason {
     const char *check;
-    char text[120];
+    char text[240];
 };
 
 struct reasons {
@@ -26,6 +26,8 @@ void vitals_post(struct vitals *v, const struct vitals_report *r) {
     atomic_store(&v->lag, r->lag);
     atomic_store(&v->workers_alive, r->workers_alive);
     atomic_store(&v->illness, r->illness);
+    atomic_store(&v->refused, r->refused);
+    atomic_store(&v->enrich_silence_ms, r->enrich_silence_ms);
     atomic_store(&v->beat, clock_mono(v->clock) + r->leave_ms);
     atomic_store(&v->posted, true);
 }
@@ -56,6 +58,9 @@ static void find_stuck(const struct vitals *v, struct reasons *r) {
     int64_t feed = atomic_load(&v->feed_silence_ms);
     if (v->watched & VITAL_BIT(VITAL_FEED) && feed > VITALS_BEAT_MS)
         add(r, "feed", "the thread of the change feed has not moved for %lld s", in_seconds(feed));
+    int64_t enrich = atomic_load(&v->enrich_silence_ms);
+    if (v->watched & VITAL_BIT(VITAL_ENRICH) && enrich > VITALS_BEAT_MS)
+        add(r, "enrich", "the thread that enriches has not moved for %lld s", in_seconds(enrich));
 }
 
 static void find_updater(const struct vitals *v, struct reasons *r) {
@@ -81,6 +86,10 @@ static void find_unready(const struct vitals *v, struct reasons *r) {
     if (v->watched & VITAL_BIT(VITAL_FEED) && feed > VITALS_FEED_MS)
         add(r, "feed", "the change feed has had no answer of its database for %lld s",
             in_seconds(feed));
+    const char *refused = atomic_load(&v->refused);
+    if (v->watched & VITAL_BIT(VITAL_ENRICH) && refused)
+        add(r, "lanes", "%s refused our key; with a new one: tain enrich resume %s", refused,
+            refused);
     if (atomic_load(&v->standby))
         return;
     find_updater(v, r);

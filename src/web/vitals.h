@@ -15,6 +15,7 @@ enum vital {
     VITAL_LAG,
     VITAL_WORKERS,
     VITAL_UPSTREAM,
+    VITAL_ENRICH,
     VITAL_N
 };
 #define VITAL_BIT(v) (1u << (v))
@@ -30,7 +31,10 @@ struct vitals_report {
     int64_t db_down_ms, stream_age_ms, lag;
     int workers_alive;
     const char *illness; /* of the upstream, in static storage; NULL: it is well */
-    int64_t leave_ms;    /* the next turn may take that much longer */
+    /* enrich: for how long its thread has not moved; whose key is refused, in static storage */
+    int64_t enrich_silence_ms;
+    const char *refused;
+    int64_t leave_ms; /* the next turn may take that much longer */
 };
 
 struct vitals {
@@ -41,7 +45,8 @@ struct vitals {
     _Atomic int64_t db_down_ms, stream_age_ms, lag;
     _Atomic int64_t feed_down_ms, feed_silence_ms;
     atomic_int workers_alive;
-    _Atomic(const char *) illness;
+    _Atomic(const char *) illness, refused;
+    _Atomic int64_t enrich_silence_ms;
 };
 
 void vitals_init(struct vitals *v, const struct clock *clock, unsigned watched);

@@ -1,11 +1,16 @@
 """`tain enrich --dry-run` and `tain doctor --sources`: what is said of a plan before it runs, and
-that nothing is done."""
+that nothing is done; what is said of lanes while it does."""
 
 import json
+import re
 import unittest
+import urllib.error
+import urllib.request
 
 from flowsheet import TABLE, TOKEN, EnrichTest
-from lib import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, OnSqlite, E2E, free_port
+from lib import (ANSWER, E2E, EXIT_DONE, EXIT_FAILED, EXIT_USAGE, OnSqlite, free_port,
+                 wait_until)
+from updater import metrics_of
 
 
 class Flowsheet(EnrichTest):
@@ -116,6 +121,52 @@ class Flowsheet(EnrichTest):
         self.assertIn(f"'tain cdc install --table {TABLE}'", said)
         self.assertRegex(said, r'warn  sources .*CREATE INDEX CONCURRENTLY ON .*enriching')
         self.assertRegex(said, rf'warn  providers .*{path.name}:\d+: provider lml cannot be ')
+
+
+class Watched(EnrichTest):
+    """What the figures and /readyz say of lanes."""
+
+    def state(self, run):
+        figures = metrics_of(run) or {}
+        return [name for name in ('runs', 'waits', 'ill', 'paused', 'refused')
+                if figures.get(f'tain_enrich_lane_state{{lane="lml",state="{name}"}}') == 1]
+
+    @staticmethod
+    def readiness(run):
+        port = re.search(r'msg="?metrics"? .*port=(\d+)', run.so_far()).group(1)
+        try:
+            with urllib.request.urlopen(f'http://127.0.0.1:{port}/readyz', timeout=ANSWER) as said:
+                return said.status, said.read().decode().strip()
+        except urllib.error.HTTPError as refused:
+            return refused.code, refused.read().decode().strip()
+        except OSError:
+            return None
+
+    def test_lanes(self):
+        archive, lookup = self.flowsheet(), self.lookup()
+        run = self.ready(self.worker(archive, lookup, self.sources('50/min', 5)))
+        wait_until(lambda: self.state(run) == ['runs'], what='a lane that runs')
+        budget = 'tain_enrich_budget_left{lane="lml"}'
+        self.assertEqual(self.figure(run, budget), 49)
+        wait_until(lambda: self.readiness(run) == (200, 'ready'), what='readiness')
+        lookup.become('unauthorized')
+        self.insert(archive, 'Artist 1')
+        wait_until(lambda: self.state(run) == ['refused'], what='a lane that was refused')
+        self.assertEqual(self.figure(run, budget), 0)
+        wait_until(lambda: (self.readiness(run) or (0,))[0] == 503, what='the end of readiness')
+        self.assertIn('lml refused our key', self.readiness(run)[1])
+        lookup.become('normal')
+        self.assertEqual(self.run_tain('enrich', 'resume', 'lml', '--db', archive.uri).code,
+                         EXIT_DONE)
+        self.wait_final(archive, 1, [run])
+        wait_until(lambda: self.readiness(run) == (200, 'ready'), what='readiness')
+        self.assertEqual(self.run_tain('enrich', 'pause', 'lml', '--db', archive.uri).code,
+                         EXIT_DONE)
+        wait_until(lambda: self.state(run) == ['paused'], what='a lane that is paused')
+        self.assertEqual(self.readiness(run), (200, 'ready'))  # somebody wanted it so
+        self.insert(archive, 'Artist 2')
+        wait_until(lambda: self.figure(run, 'tain_enrich_due{source="flowsheet"}') == 1,
+                   what='a row that is due')
 
 
 PLAN = """

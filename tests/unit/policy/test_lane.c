@@ -416,9 +416,33 @@ static void every_reason_has_a_name(void **state UNUSED) {
     assert_string_equal(lane_why_name(LANE_NOT_BEFORE), "not_before");
 }
 
+static void budget_of_the_coming_window(void **state) {
+    (void)state;
+    const struct lane_limits l = {.per_window = 50, .window_ms = 60000, .slots = 5};
+    const int64_t now = INT64_C(1700000000000000);
+    struct lane_state st = {0};
+    struct lane_grant g;
+    assert_int_equal(lane_budget_left(&st, &l, now), 49); /* 0.98 of it */
+    lane_take(&st, &l, now, 1, 5, &g);
+    assert_int_equal(lane_budget_left(&st, &l, now), 48);
+    st.not_before_ms = now / 1000 + 30000;
+    assert_in_range(lane_budget_left(&st, &l, now), 24, 25);
+    st.not_before_ms = now / 1000 + 60000;
+    assert_int_equal(lane_budget_left(&st, &l, now), 0);
+    st.not_before_ms = 0;
+    st.breaker = BREAKER_OPEN;
+    st.breaker_until_ms = now / 1000 + 45000;
+    assert_in_range(lane_budget_left(&st, &l, now), 12, 13);
+    st.breaker = BREAKER_CLOSED;
+    st.pause = LANE_PAUSED_BY_HAND;
+    assert_int_equal(lane_budget_left(&st, &l, now), 0);
+    assert_int_equal(lane_budget_left(&st, &(struct lane_limits){.slots = 5}, now), -1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_window_holds_more_than_its_limit),
+        cmocka_unit_test(budget_of_the_coming_window),
         cmocka_unit_test(under_load_the_budget_is_used),
         cmocka_unit_test(turns_are_paced),
         cmocka_unit_test(idle_time_is_not_saved_up),

@@ -147,6 +147,25 @@ static void a_feed_that_hangs_or_has_no_database(void **state UNUSED) {
     expect(&v, vitals_ready, false, true, "ready\n");
 }
 
+static void an_enrichment(void **state UNUSED) {
+    struct clock clock;
+    struct vitals v;
+    clock_manual_init(&clock, 1000, 0);
+    vitals_init(&v, &clock, VITAL_BIT(VITAL_DATABASE) | VITAL_BIT(VITAL_ENRICH));
+    vitals_post(&v, &(struct vitals_report){.enrich_silence_ms = 60000});
+    expect(&v, vitals_ready, false, true, "ready\n");
+    vitals_post(&v, &(struct vitals_report){.enrich_silence_ms = 60001});
+    expect(&v, vitals_alive, false, false,
+           "enrich: the thread that enriches has not moved for 60 s\n");
+    vitals_post(&v, &(struct vitals_report){.refused = "shop"});
+    expect(&v, vitals_alive, false, true, "ok\n");
+    expect(&v, vitals_ready, false, false,
+           "lanes: shop refused our key; with a new one: tain enrich resume shop\n");
+    vitals_init(&v, &clock, CATCHUP); /* nobody else has lanes */
+    vitals_post(&v, &(struct vitals_report){.refused = "shop", .enrich_silence_ms = 90000});
+    expect(&v, vitals_ready, false, true, "ready\n");
+}
+
 static void json(void **state UNUSED) {
     struct clock clock;
     struct vitals v;
@@ -168,6 +187,7 @@ int main(void) {
         cmocka_unit_test(a_turn_that_may_take_longer),
         cmocka_unit_test(a_loop_that_does_not_turn),
         cmocka_unit_test(a_feed_that_hangs_or_has_no_database),
+        cmocka_unit_test(an_enrichment),
         cmocka_unit_test(json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
