@@ -138,7 +138,7 @@ static const struct option_def table[] = {
              "with this id; oldest begins with the first that is kept."},
     {"tables", OPTION_STRING, FIELD(tables), CMD_CDC, .accepts = shape_words,
      .allowed = "TABLE or SCHEMA.TABLE, with commas between", .metavar = "LIST",
-     .flags = OPTION_NO_ENV | OPTION_NO_FILE, .help = "Only events of these tables."},
+     .flags = OPTION_NO_ENV | OPTION_NO_FILE, .help = "Only events of these tables and topics."},
     {"actions", OPTION_STRING, FIELD(actions), CMD_CDC, .accepts = shape_words,
      .allowed = "one or more of insert, update, delete, truncate, resync, with commas",
      .metavar = "LIST", .flags = OPTION_NO_ENV | OPTION_NO_FILE,

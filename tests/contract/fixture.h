@@ -144,6 +144,7 @@ int cdc_watch_tests(void);
 int plain_role_tests(void);
 int row_tests(void);
 int lane_tests(void);
+int feed_topic_tests(void);
 int source_tests(void);
 int row_fence_tests(void);
 int row_value_tests(void);

@@ -23,7 +23,7 @@ struct feed_change fake_change(int64_t pos) {
         .name = pos % 2 ? STR("users") : STR("items"),
         .action = FEED_UPDATE,
         .key = STR("{}"),
-        .data = STR("{}"),
+        .data = fake_log.no_data ? STR_NONE : STR("{}"),
         .is_public = !(fake_log.users_hidden && pos % 2),
         .topics = fake_log.topics,
     };
@@ -198,6 +198,13 @@ enum verdict store_feed_heal(struct store *s UNUSED, int64_t *ret_n, struct err 
 
 enum verdict store_cdc_list(struct store *s UNUSED, struct arena *a UNUSED,
                             const struct cdc_table **ret, size_t *ret_n, struct err *e UNUSED) {
+    *ret = NULL;
+    *ret_n = 0;
+    return V_OK;
+}
+
+enum verdict store_cdc_known(struct store *s UNUSED, struct arena *a UNUSED,
+                             const struct cdc_known **ret, size_t *ret_n, struct err *e UNUSED) {
     *ret = NULL;
     *ret_n = 0;
     return V_OK;

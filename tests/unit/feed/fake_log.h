@@ -27,6 +27,7 @@ struct fake_log {
     int connections;
     struct feed_topic topic; /* the only one */
     int64_t topics;          /* version; 0: none */
+    bool no_data;            /* changes come without */
     char diary[4096];
 };
 extern struct fake_log fake_log;
