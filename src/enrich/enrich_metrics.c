@@ -209,9 +209,9 @@ static int state_of(const struct lane_row *r) {
 }
 
 void enrich_lane_seen(int lane, const struct lane_row *r) {
+    metric_set(&m_budget, lane, r->budget_left);
     for (int i = 0; i < STATES; i++)
         metric_set(&m_state, metric_series(&m_state, lane, i), i == state_of(r));
-    metric_set(&m_budget, lane, r->budget_left);
 }
 
 const char *enrich_lane_name(int lane) {
