@@ -127,7 +127,7 @@ class EventStream:
         try:
             return wait_until(look, seconds, what)
         except AssertionError as late:
-            raise AssertionError(f'{late}: {self.frames[-5:]}') from None
+            raise AssertionError(f'{late}: {self.frames[-5:]}, ended={self.ended}') from None
 
     def wait_hello(self):
         return self.wait(lambda: self.of('hello'), what='hello')[0]
