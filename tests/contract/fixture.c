@@ -156,8 +156,10 @@ void log_changes(struct fix *f, int table, int n, int64_t at) {
         x(f,
           "WITH b AS (INSERT INTO change_batches (n, table_id, action, at)"
           " VALUES (%d, %d, 'insert', %lld) RETURNING batch)"
-          " INSERT INTO change_log (batch, idx, key, data)"
-          " SELECT (SELECT batch FROM b), i - 1, '{\"id\":' || i || '}', '{}' %s",
+          " INSERT INTO change_log (batch, bytes, idx, n, keys, data)"
+          " SELECT (SELECT batch FROM b), 2 * COUNT(*), MIN(i) - 1, COUNT(*),"
+          " array_agg('{\"id\":' || i || '}' ORDER BY i), array_agg('{}'::text)"
+          " %s GROUP BY (i - 1) / 1000",
           n, table, (long long)at, from);
 }
 

@@ -145,12 +145,12 @@ def log_of(archive):
 
 
 def drop_changes(archive, upto):
-    """As pruning does: those with a position up to `upto`."""
+    """As pruning does: those with a position up to `upto`, where a statement's end."""
     if isinstance(archive, Sqlite):
         archive.execute(f'DELETE FROM change_log WHERE seq <= {upto}')
     else:
-        archive.execute('BEGIN; DELETE FROM change_log l USING change_batches b '
-                        f'WHERE b.batch = l.batch AND b.pos + l.idx <= {upto}; '
+        archive.execute('BEGIN; DELETE FROM change_log WHERE batch IN '
+                        f'(SELECT batch FROM change_batches WHERE pos + n - 1 <= {upto}); '
                         f'DELETE FROM change_batches WHERE pos + n - 1 <= {upto}; COMMIT')
 
 
@@ -179,10 +179,13 @@ def add_changes(archive, number, n, size=10, first=1):
         archive.execute(
             'WITH b AS (INSERT INTO change_batches (n, table_id, action, at) '
             f"VALUES ({n}, {number}, 'insert', {now}) RETURNING batch) "
-            'INSERT INTO change_log (batch, idx, key, data) '
-            f"SELECT b.batch, i - {first}, json_build_object('id', i), json_build_object('id', i, "
-            f"'pad', lpad(i::text, {size}, '0')) "
-            f'FROM b, generate_series({first}, {first + n - 1}) i')
+            'INSERT INTO change_log (batch, bytes, idx, n, keys, data) '
+            f'SELECT (SELECT batch FROM b), SUM(octet_length(data)), MIN(i) - {first}, COUNT(*), '
+            'array_agg(key ORDER BY i), array_agg(data ORDER BY i) '
+            "FROM (SELECT i, json_build_object('id', i)::text AS key, json_build_object('id', i, "
+            f"'pad', lpad(i::text, {size}, '0'))::text AS data "
+            f'FROM generate_series({first}, {first + n - 1}) i) t '
+            f'GROUP BY (i - {first}) / {max(1, min(1000, 131072 // (size + 32)))}')
 
 
 class Follower(threading.Thread):

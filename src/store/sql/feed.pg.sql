@@ -45,31 +45,38 @@ SELECT n.n, CASE WHEN n.n > 0 OR EXISTS (SELECT 1 FROM life) THEN pg_notify($2, 
 FROM (SELECT COALESCE(SUM(n), 0) AS n FROM numbered) AS n;
 
 -- name: feed_read
--- The changes at the $2 positions behind $1, no further than $3 bytes (the length of a text is
--- known without reading it). They begin in the middle of a batch, perhaps.
-SELECT t.pos + t.idx, t.at, t.table_id, c.schema_name, c.table_name, c.is_public, t.action, t.key,
-       CASE WHEN octet_length(t.data) <= $4 THEN t.data END,
+-- The changes at the $2 positions behind $1, no further than some $3 bytes: rows of the log that
+-- are beyond that are not opened. They begin in the middle of a batch, perhaps, and of such a row,
+-- which begins no more than 4096 in front.
+SELECT t.pos + t.place, t.at, t.table_id, c.schema_name, c.table_name, c.is_public, t.action, t.key,
+       CASE WHEN octet_length(t.json) <= $4 THEN t.json END,
        CASE WHEN t.pos > (SELECT from_pos FROM feed_epochs ORDER BY epoch DESC LIMIT 1)
             THEN (SELECT MAX(epoch) FROM feed_epochs)
             ELSE (SELECT MAX(epoch) FROM feed_epochs WHERE from_pos < t.pos) END
-FROM (SELECT b.pos, b.at, b.table_id, b.action, l.idx, l.key, l.data,
-             SUM(octet_length(l.data)) OVER (ORDER BY b.pos, l.idx ROWS UNBOUNDED PRECEDING) AS upto
-      FROM change_batches b CROSS JOIN LATERAL (
-          SELECT g.idx, g.key, g.data FROM change_log g
-          WHERE g.batch = b.batch AND g.idx > $1 - b.pos AND g.idx <= $1 - b.pos + $2
-          ORDER BY g.idx OFFSET 0) AS l
-      WHERE b.pos <= $1 + $2
-        AND b.pos >= COALESCE((SELECT MAX(pos) FROM change_batches WHERE pos <= $1 + 1), $1)) AS t
+FROM (SELECT w.pos, w.at, w.table_id, w.action, generate_series(w.idx, w.idx + w.n - 1) AS place,
+             unnest(w.keys) AS key, unnest(w.data) AS json
+      FROM (SELECT b.pos, b.at, b.table_id, b.action, l.*,
+                   SUM(l.bytes) OVER (ORDER BY b.pos, l.idx ROWS UNBOUNDED PRECEDING) AS upto
+            FROM change_batches b CROSS JOIN LATERAL (
+                SELECT g.idx, g.n, g.bytes, g.keys, g.data FROM change_log g
+                WHERE g.batch = b.batch AND g.idx > $1 - b.pos - 4096 AND g.idx <= $1 - b.pos + $2
+                  AND g.idx + g.n > $1 - b.pos + 1
+                ORDER BY g.idx OFFSET 0) AS l
+            WHERE b.pos <= $1 + $2
+              AND b.pos >= COALESCE((SELECT MAX(pos) FROM change_batches
+                                     WHERE pos <= $1 + 1), $1)) AS w
+      WHERE w.upto - w.bytes < $3) AS t
 LEFT JOIN cdc_tables c ON c.table_id = t.table_id
-WHERE COALESCE(t.upto, 0) - COALESCE(octet_length(t.data), 0) < $3
-ORDER BY t.pos, t.idx;
+WHERE t.pos + t.place > $1 AND t.pos + t.place <= $1 + $2
+ORDER BY t.pos, t.place;
 
 -- name: feed_waiting
 SELECT GREATEST(tain_now_ms() - at, 0) FROM change_batches WHERE pos IS NULL ORDER BY batch LIMIT 1;
 
 -- name: feed_prune_to
 -- Below which position all may go: of the $3 oldest batches those in front of the first change that
--- is no older than $1 and among the last $2; and no more than $3 changes. NULL: there are none.
+-- is no older than $1 and among the last $2; and no more than $3 changes and a row of the log.
+-- NULL: there are none.
 WITH low AS (
     SELECT batch, pos, n, at FROM change_batches WHERE pos IS NOT NULL ORDER BY pos LIMIT $3
 )
@@ -77,21 +84,24 @@ SELECT LEAST(
     COALESCE((SELECT MIN(GREATEST(l.pos, s.head - $2 + 1)) FROM low l, feed_state s
               WHERE l.at >= tain_now_ms() - $1 AND l.pos + l.n > s.head - $2 + 1),
              (SELECT MAX(pos + n) FROM low)),
-    (SELECT l.pos + (SELECT MIN(g.idx) FROM change_log g WHERE g.batch = l.batch) + $3
+    (SELECT l.pos + (SELECT MIN(g.idx) FROM change_log g WHERE g.batch = l.batch) + 4096 + $3
      FROM low l ORDER BY l.pos LIMIT 1));
 
 -- name: feed_prune
--- Whole batches, and the low end of the one that $1 is in.
+-- Whole batches; and of the one that $1 is in, whole rows of the log. How many changes those were.
 WITH low AS (
     SELECT batch, pos, n FROM change_batches WHERE pos < $1
 ), part AS (
     SELECT batch, $1 - pos AS upto FROM low WHERE pos + n > $1
 ), gone AS (
     DELETE FROM change_batches WHERE pos < $1 AND pos + n <= $1
+), dropped AS (
+    DELETE FROM change_log
+    WHERE batch = ANY (ARRAY(SELECT batch FROM low WHERE pos + n <= $1))
+       OR (batch = (SELECT batch FROM part) AND idx + n <= (SELECT upto FROM part))
+    RETURNING n
 )
-DELETE FROM change_log
-WHERE batch = ANY (ARRAY(SELECT batch FROM low WHERE pos + n <= $1))
-   OR (batch = (SELECT batch FROM part) AND idx < (SELECT upto FROM part));
+SELECT n FROM dropped;
 
 -- name: feed_new_epoch
 INSERT INTO feed_epochs (epoch, from_pos, mark, began_at)
@@ -120,31 +130,33 @@ SELECT COALESCE((SELECT head FROM feed_state), 0);
 -- name: recent_items
 -- Each once, by its newest change, out of the newest $2 changes.
 SELECT t.id, MAX(t.pos) FROM (
-    SELECT (l.key::json ->> 'id')::bigint AS id, b.pos + l.idx AS pos
+    SELECT (u.key::json ->> 'id')::bigint AS id, b.pos + l.idx + u.place - 1 AS pos
     FROM (SELECT w.*, SUM(w.n) OVER (ORDER BY w.pos DESC ROWS UNBOUNDED PRECEDING) AS upto
           FROM (SELECT batch, pos, n FROM change_batches
                 WHERE table_id = 1 AND pos IS NOT NULL AND action IN ('insert', 'update')
                 ORDER BY pos DESC LIMIT $2) AS w) AS b
-    JOIN change_log l ON l.batch = b.batch AND l.idx >= b.upto - $2
-    WHERE b.upto - b.n < $2) AS t
+    JOIN change_log l ON l.batch = b.batch AND l.idx + l.n > b.upto - $2
+    CROSS JOIN LATERAL unnest(l.keys) WITH ORDINALITY AS u (key, place)
+    WHERE b.upto - b.n < $2 AND l.idx + u.place - 1 >= b.upto - $2) AS t
 GROUP BY t.id ORDER BY 2 DESC LIMIT $1;
 
 -- name: recent_names
 SELECT t.id, MAX(t.pos) FROM (
-    SELECT l.key::json ->> 'id' AS id, b.pos + l.idx AS pos
+    SELECT u.key::json ->> 'id' AS id, b.pos + l.idx + u.place - 1 AS pos
     FROM (SELECT w.*, SUM(w.n) OVER (ORDER BY w.pos DESC ROWS UNBOUNDED PRECEDING) AS upto
           FROM (SELECT batch, pos, n FROM change_batches
                 WHERE table_id = 2 AND pos IS NOT NULL AND action IN ('insert', 'update')
                 ORDER BY pos DESC LIMIT $2) AS w) AS b
-    JOIN change_log l ON l.batch = b.batch AND l.idx >= b.upto - $2
-    WHERE b.upto - b.n < $2) AS t
+    JOIN change_log l ON l.batch = b.batch AND l.idx + l.n > b.upto - $2
+    CROSS JOIN LATERAL unnest(l.keys) WITH ORDINALITY AS u (key, place)
+    WHERE b.upto - b.n < $2 AND l.idx + u.place - 1 >= b.upto - $2) AS t
 GROUP BY t.id ORDER BY 2 DESC LIMIT $1;
 
 -- name: recent_since
 -- Each once, by its newest change, out of the $2 changes behind $1; and how many those are.
 SELECT CASE t.table_id WHEN 1 THEN t.id::bigint END, CASE t.table_id WHEN 2 THEN t.id END,
        MAX(t.pos), COUNT(*)
-FROM (SELECT b.table_id, l.key::json ->> 'id' AS id, b.pos + l.idx AS pos
+FROM (SELECT b.table_id, u.key::json ->> 'id' AS id, b.pos + l.idx + u.place - 1 AS pos
       FROM (SELECT w.*, SUM(w.n - w.had) OVER (ORDER BY w.pos ROWS UNBOUNDED PRECEDING) AS upto
             FROM (SELECT batch, pos, n, table_id, GREATEST($1 + 1 - pos, 0) AS had
                   FROM change_batches
@@ -153,8 +165,10 @@ FROM (SELECT b.table_id, l.key::json ->> 'id' AS id, b.pos + l.idx AS pos
                     AND pos + n > $1 + 1
                     AND table_id <= 2 AND action IN ('insert', 'update')
                   ORDER BY pos LIMIT $2) AS w) AS b
-      JOIN change_log l ON l.batch = b.batch AND l.idx >= b.had AND l.idx < b.n + $2 - b.upto
-      WHERE b.upto - (b.n - b.had) < $2) AS t
+      JOIN change_log l ON l.batch = b.batch AND l.idx + l.n > b.had AND l.idx < b.n + $2 - b.upto
+      CROSS JOIN LATERAL unnest(l.keys) WITH ORDINALITY AS u (key, place)
+      WHERE b.upto - (b.n - b.had) < $2
+        AND l.idx + u.place - 1 >= b.had AND l.idx + u.place - 1 < b.n + $2 - b.upto) AS t
 GROUP BY t.table_id, t.id ORDER BY 3;
 
 -- name: recent_rate

@@ -50,18 +50,25 @@ CREATE UNIQUE INDEX change_batches_pos ON change_batches (pos) WHERE pos IS NOT 
 CREATE INDEX change_batches_ours ON change_batches (table_id, pos)
     WHERE table_id <= 2 AND pos IS NOT NULL;
 
--- Its changes, idx from 0: each has the position pos + idx. They are wide, and never written again.
+-- Its changes, several to a row, and never written again: n of them, the first of which is number
+-- idx (from 0) of its batch. A change has the position pos + its number. As many are in a row as
+-- have some 128 KiB of JSON, and no more than 4096. Compressing them would cost more than it saves.
 CREATE TABLE change_log (
     batch BIGINT NOT NULL,
+    bytes INTEGER NOT NULL,
     idx   INTEGER NOT NULL,
-    key   TEXT,
-    data  TEXT
+    n     INTEGER NOT NULL,
+    keys  TEXT[] NOT NULL,
+    data  TEXT[] NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
+ALTER TABLE change_log ALTER keys SET STORAGE EXTERNAL, ALTER data SET STORAGE EXTERNAL;
 CREATE INDEX change_log_place ON change_log (batch, idx);
 -- Both together, to look at by hand.
 CREATE VIEW changes AS
-SELECT b.pos + l.idx AS pos, b.at, b.table_id, b.action, l.key, l.data, b.batch, l.idx
-FROM change_batches b JOIN change_log l ON l.batch = b.batch;
+SELECT b.pos + l.idx + u.place - 1 AS pos, b.at, b.table_id, b.action, u.key, u.data, b.batch,
+       l.idx + u.place - 1 AS idx
+FROM change_batches b JOIN change_log l ON l.batch = b.batch
+CROSS JOIN LATERAL unnest(l.keys, l.data) WITH ORDINALITY AS u (key, data, place);
 DROP TABLE recent_changes;
 
 -- The last position that was given out. Whoever gives out more holds this row's lock.
@@ -126,7 +133,9 @@ BEGIN
         END IF;
         BEGIN
             place := COALESCE(note.batch, nextval('change_batches_batch_seq'));
-            INSERT INTO change_log (batch, idx, key, data) VALUES (place, 0, note.key, row_now);
+            INSERT INTO change_log (batch, bytes, idx, n, keys, data)
+            VALUES (place, COALESCE(octet_length(row_now), 0), 0, 1, ARRAY[note.key],
+                    ARRAY[row_now]);
             INSERT INTO change_batches (batch, at, n, table_id, action)
             VALUES (place, tain_now_ms(), 1, note.table_id,
                     CASE WHEN note.key IS NULL THEN 'resync'
@@ -152,35 +161,45 @@ CREATE FUNCTION feed_log_items() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path FROM CURRENT AS
 $$
 DECLARE
-    place  BIGINT;
-    amount INTEGER := 1;
+    place BIGINT;
 BEGIN
     IF current_setting('tain.bulk', true) = 'on' THEN
         RETURN NULL;
     END IF;
     place := nextval('change_batches_batch_seq');
-    IF TG_OP = 'UPDATE' THEN
-        INSERT INTO change_log (batch, idx, key, data)
-        SELECT place, 0, '{"id":' || d.id || '}', row_to_json(d)
-        FROM (SELECT NEW.id, NEW.deleted, NEW.type, NEW."by", NEW.time, NEW.text, NEW.dead,
-                     NEW.parent, NEW.poll, NEW.url, NEW.score, NEW.title, NEW.parts,
-                     NEW.descendants, NEW.story_id, NEW.domain, NEW.first_seen_at,
-                     NEW.last_fetched_at, NEW.last_changed_at) AS d;
-    ELSIF TG_OP = 'TRUNCATE' THEN
-        INSERT INTO change_log (batch, idx) VALUES (place, 0);
-    ELSE
-        INSERT INTO change_log (batch, idx, key, data)
-        SELECT place, row_number() OVER () - 1, '{"id":' || i.id || '}', row_to_json(d)
-        FROM changed i CROSS JOIN LATERAL (
-            SELECT i.id, i.deleted, i.type, i.by, i.time, i.text, i.dead, i.parent, i.poll, i.url,
-                   i.score, i.title, i.parts, i.descendants, i.story_id, i.domain,
-                   i.first_seen_at, i.last_fetched_at, i.last_changed_at) AS d;
-        GET DIAGNOSTICS amount = ROW_COUNT;
-    END IF;
-    IF amount > 0 THEN
+    IF TG_OP IN ('INSERT', 'DELETE') THEN
+        WITH logged AS (
+            INSERT INTO change_log (batch, bytes, idx, n, keys, data)
+            SELECT place, SUM(octet_length(c.j)), MIN(c.i), COUNT(*), array_agg(c.k), array_agg(c.j)
+            FROM (SELECT r.k, r.j, row_number() OVER () - 1 AS i,
+                         SUM(octet_length(r.j) + 32) OVER (ROWS UNBOUNDED PRECEDING) / 131072
+                             AS part
+                  FROM (SELECT '{"id":' || i.id || '}' AS k, row_to_json(d)::text AS j
+                        FROM changed i CROSS JOIN LATERAL (
+                            SELECT i.id, i.deleted, i.type, i.by, i.time, i.text, i.dead, i.parent,
+                                   i.poll, i.url, i.score, i.title, i.parts, i.descendants,
+                                   i.story_id, i.domain, i.first_seen_at, i.last_fetched_at,
+                                   i.last_changed_at) AS d OFFSET 0) AS r) AS c
+            GROUP BY c.part RETURNING n
+        )
         INSERT INTO change_batches (batch, at, n, table_id, action)
-        VALUES (place, tain_now_ms(), amount, 1, lower(TG_OP));
+        SELECT place, tain_now_ms(), SUM(n), 1, lower(TG_OP) FROM logged HAVING COUNT(*) > 0;
+        RETURN NULL;
     END IF;
+    IF TG_OP = 'UPDATE' THEN
+        INSERT INTO change_log (batch, bytes, idx, n, keys, data)
+        SELECT place, octet_length(r.j), 0, 1, ARRAY[r.k], ARRAY[r.j]
+        FROM (SELECT '{"id":' || d.id || '}' AS k, row_to_json(d)::text AS j
+              FROM (SELECT NEW.id, NEW.deleted, NEW.type, NEW."by", NEW.time, NEW.text, NEW.dead,
+                           NEW.parent, NEW.poll, NEW.url, NEW.score, NEW.title, NEW.parts,
+                           NEW.descendants, NEW.story_id, NEW.domain, NEW.first_seen_at,
+                           NEW.last_fetched_at, NEW.last_changed_at) AS d OFFSET 0) AS r;
+    ELSE
+        INSERT INTO change_log (batch, bytes, idx, n, keys, data)
+        VALUES (place, 0, 0, 1, ARRAY[NULL], ARRAY[NULL]);
+    END IF;
+    INSERT INTO change_batches (batch, at, n, table_id, action)
+    VALUES (place, tain_now_ms(), 1, 1, lower(TG_OP));
     RETURN NULL;
 END
 $$;
@@ -202,32 +221,41 @@ CREATE FUNCTION feed_log_users() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path FROM CURRENT AS
 $$
 DECLARE
-    place  BIGINT;
-    amount INTEGER := 1;
+    place BIGINT;
 BEGIN
     IF current_setting('tain.bulk', true) = 'on' THEN
         RETURN NULL;
     END IF;
     place := nextval('change_batches_batch_seq');
-    IF TG_OP = 'UPDATE' THEN
-        INSERT INTO change_log (batch, idx, key, data)
-        SELECT place, 0, '{"id":' || to_json(d.id) || '}', row_to_json(d)
-        FROM (SELECT NEW.id, NEW.created, NEW.karma, NEW.about, NEW.gone,
-                     NEW.first_seen_at, NEW.last_fetched_at, NEW.last_changed_at) AS d;
-    ELSIF TG_OP = 'TRUNCATE' THEN
-        INSERT INTO change_log (batch, idx) VALUES (place, 0);
-    ELSE
-        INSERT INTO change_log (batch, idx, key, data)
-        SELECT place, row_number() OVER () - 1, '{"id":' || to_json(u.id) || '}', row_to_json(d)
-        FROM changed u CROSS JOIN LATERAL (
-            SELECT u.id, u.created, u.karma, u.about, u.gone,
-                   u.first_seen_at, u.last_fetched_at, u.last_changed_at) AS d;
-        GET DIAGNOSTICS amount = ROW_COUNT;
-    END IF;
-    IF amount > 0 THEN
+    IF TG_OP IN ('INSERT', 'DELETE') THEN
+        WITH logged AS (
+            INSERT INTO change_log (batch, bytes, idx, n, keys, data)
+            SELECT place, SUM(octet_length(c.j)), MIN(c.i), COUNT(*), array_agg(c.k), array_agg(c.j)
+            FROM (SELECT r.k, r.j, row_number() OVER () - 1 AS i,
+                         SUM(octet_length(r.j) + 32) OVER (ROWS UNBOUNDED PRECEDING) / 131072
+                             AS part
+                  FROM (SELECT '{"id":' || to_json(u.id) || '}' AS k, row_to_json(d)::text AS j
+                        FROM changed u CROSS JOIN LATERAL (
+                            SELECT u.id, u.created, u.karma, u.about, u.gone, u.first_seen_at,
+                                   u.last_fetched_at, u.last_changed_at) AS d OFFSET 0) AS r) AS c
+            GROUP BY c.part RETURNING n
+        )
         INSERT INTO change_batches (batch, at, n, table_id, action)
-        VALUES (place, tain_now_ms(), amount, 2, lower(TG_OP));
+        SELECT place, tain_now_ms(), SUM(n), 2, lower(TG_OP) FROM logged HAVING COUNT(*) > 0;
+        RETURN NULL;
     END IF;
+    IF TG_OP = 'UPDATE' THEN
+        INSERT INTO change_log (batch, bytes, idx, n, keys, data)
+        SELECT place, octet_length(r.j), 0, 1, ARRAY[r.k], ARRAY[r.j]
+        FROM (SELECT '{"id":' || to_json(d.id) || '}' AS k, row_to_json(d)::text AS j
+              FROM (SELECT NEW.id, NEW.created, NEW.karma, NEW.about, NEW.gone, NEW.first_seen_at,
+                           NEW.last_fetched_at, NEW.last_changed_at) AS d OFFSET 0) AS r;
+    ELSE
+        INSERT INTO change_log (batch, bytes, idx, n, keys, data)
+        VALUES (place, 0, 0, 1, ARRAY[NULL], ARRAY[NULL]);
+    END IF;
+    INSERT INTO change_batches (batch, at, n, table_id, action)
+    VALUES (place, tain_now_ms(), 1, 2, lower(TG_OP));
     RETURN NULL;
 END
 $$;
