@@ -47,7 +47,8 @@ FROM (SELECT COALESCE(SUM(n), 0) AS n FROM numbered) AS n;
 -- name: feed_read
 -- The changes at the $2 positions behind $1, no further than some $3 bytes: rows of the log that
 -- are beyond that are not opened. They begin in the middle of a batch, perhaps, and of such a row,
--- which begins no more than 4096 in front.
+-- which begins no more than 4096 in front. The limit keeps the plan to the index, whatever the
+-- statistics say.
 SELECT t.pos + t.place, t.at, t.table_id, c.schema_name, c.table_name, c.is_public, t.action, t.key,
        CASE WHEN octet_length(t.json) <= $4 THEN t.json END,
        CASE WHEN t.pos > (SELECT from_pos FROM feed_epochs ORDER BY epoch DESC LIMIT 1)
@@ -56,15 +57,17 @@ SELECT t.pos + t.place, t.at, t.table_id, c.schema_name, c.table_name, c.is_publ
 FROM (SELECT w.pos, w.at, w.table_id, w.action, generate_series(w.idx, w.idx + w.n - 1) AS place,
              unnest(w.keys) AS key, unnest(w.data) AS json
       FROM (SELECT b.pos, b.at, b.table_id, b.action, l.*,
-                   SUM(l.bytes) OVER (ORDER BY b.pos, l.idx ROWS UNBOUNDED PRECEDING) AS upto
-            FROM change_batches b CROSS JOIN LATERAL (
+                   SUM(l.bytes) OVER (ROWS UNBOUNDED PRECEDING) AS upto
+            FROM (SELECT batch, pos, at, table_id, action FROM change_batches
+                  WHERE pos <= $1::bigint + $2::bigint
+                    AND pos >= COALESCE((SELECT MAX(pos) FROM change_batches
+                                         WHERE pos <= $1 + 1), $1)
+                  ORDER BY pos LIMIT $2 + 1) AS b
+            CROSS JOIN LATERAL (
                 SELECT g.idx, g.n, g.bytes, g.keys, g.data FROM change_log g
                 WHERE g.batch = b.batch AND g.idx > $1 - b.pos - 4096 AND g.idx <= $1 - b.pos + $2
                   AND g.idx + g.n > $1 - b.pos + 1
-                ORDER BY g.idx OFFSET 0) AS l
-            WHERE b.pos <= $1 + $2
-              AND b.pos >= COALESCE((SELECT MAX(pos) FROM change_batches
-                                     WHERE pos <= $1 + 1), $1)) AS w
+                ORDER BY g.idx OFFSET 0) AS l) AS w
       WHERE w.upto - w.bytes < $3) AS t
 LEFT JOIN cdc_tables c ON c.table_id = t.table_id
 WHERE t.pos + t.place > $1 AND t.pos + t.place <= $1 + $2
