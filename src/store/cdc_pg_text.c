@@ -448,8 +448,8 @@ void cdc_pg_body(const struct store *s, const struct cdc_shape *t, const struct 
         .at = "tain_at",
         .dynamic = !t->by_row,
     };
-    if (!cdc_pg_settled(t, w)) /* said here, since by its body a function is known to be current */
-        strbuf_adds(out, "-- with settings of its own\n");
+    if (cdc_pg_settings(t, w)) /* said here, since by its body a function is known to be current */
+        strbuf_addf(out, "-- with settings of its own: %u\n", cdc_pg_settings(t, w));
     strbuf_adds(out, "#variable_conflict use_variable\n"
                      "DECLARE\n"
                      "    tain_at bigint;\n"
