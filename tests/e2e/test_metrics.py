@@ -151,9 +151,9 @@ class Counted:
         self.assertEqual(run.wait().code, 143)
 
     def at_rest(self, port, demo, archive):
-        """The page, the requests for items and the segments' states of one instant: now and then the
-        null is asked for once more, and its segment moves. So what is on the page must have been so
-        before and after it."""
+        """The page, the requests for items and the segments' states of one instant: now and then
+        the null is asked for once more, and its segment moves. So what is on the page must have
+        been so before and after it."""
         def truth():
             return (demo.stats()['requests']['item'],
                     {s['status'] for s in self.look(archive).segments})
