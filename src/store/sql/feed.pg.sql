@@ -19,7 +19,7 @@ SELECT head FROM feed_state WHERE only_row = 1 FOR UPDATE;
 
 -- name: feed_number
 -- The next positions for at most $1 rows of the log; a new epoch first, where this is another life
--- database than the last one that numbered. Rings ($2) when there is something to hear.
+-- of the database than the last one that numbered. Rings ($2) when there is something to hear.
 WITH life AS (
     INSERT INTO feed_epochs (epoch, from_pos, mark, began_at)
     SELECT GREATEST(tain_now_ms() / 1000, e.epoch + 1), s.head, feed_mark(), tain_now_ms()
@@ -150,8 +150,7 @@ FROM (SELECT l.table_id, u.key::json ->> 'id' AS id, l.pos + u.place - 1 AS pos
 GROUP BY t.table_id, t.id ORDER BY 3;
 
 -- name: recent_rate
--- Changes of items by whole minutes before now, of the last $1 minutes and the newest $2 rows of the
--- log.
+-- Changes of items by whole minutes before now, of the last $1 minutes and the newest $2 rows.
 SELECT (tain_now_ms() - t.at) / 60000, SUM(t.n)
 FROM (SELECT at, n FROM change_log
       WHERE table_id = 1 AND pos IS NOT NULL AND action IN ('insert', 'update')
