@@ -100,13 +100,7 @@ static void add_chosen(struct strbuf *out, const struct cdc_want *w, const char 
 static void add_log(const struct text *x) {
     strbuf_adds(x->out, "INSERT INTO ");
     add_ours(x->out, x->s);
-    strbuf_adds(x->out, "change_log (batch, bytes, idx, n, keys, data) ");
-}
-
-static void add_batch(const struct text *x) {
-    strbuf_adds(x->out, "INSERT INTO ");
-    add_ours(x->out, x->s);
-    strbuf_adds(x->out, "change_batches (batch, at, n, table_id, action) ");
+    strbuf_adds(x->out, "change_log (batch, at, part, n, bytes, table_id, action, keys, data) ");
 }
 
 /* "(SELECT key AS k, JSON AS j FROM", up to the row source. OFFSET 0 at its end has the JSON made
@@ -121,24 +115,19 @@ static void add_pair(const struct text *x, const char *row) {
 
 /* The beginning of a statement, up to the row source. What it logs goes several to a row, see
  * change_log. */
-static void add_begin(const struct text *x, const char *row) {
-    strbuf_adds(x->out, "WITH logged AS (");
+static void add_begin(const struct text *x, const char *row, const char *action) {
     add_log(x);
     strbuf_addf(x->out,
-                "SELECT %s, coalesce(sum(octet_length(c.j)), 0), min(c.i), count(*), "
+                "SELECT %s, %s, c.part, count(*), coalesce(sum(octet_length(c.j)), 0), %d, '%s', "
                 "array_agg(c.k), array_agg(c.j) FROM (SELECT d.k, CASE WHEN octet_length(d.j) <= "
-                "%zu THEN d.j END AS j, row_number() OVER () - 1 AS i, sum(octet_length(d.j) + 32) "
+                "%zu THEN d.j END AS j, sum(octet_length(d.j) + 32) "
                 "OVER (ROWS UNBOUNDED PRECEDING) / 131072 AS part FROM ",
-                x->batch, FEED_DATA_MAX);
+                x->batch, x->at, x->w->number, action, FEED_DATA_MAX);
     add_pair(x, row);
 }
 
-/* Its batch too, unless there was nothing to log. */
-static void add_end(const struct text *x, const char *action) {
-    strbuf_adds(x->out, " OFFSET 0) AS d) AS c GROUP BY c.part RETURNING n) ");
-    add_batch(x);
-    strbuf_addf(x->out, "SELECT %s, %s, sum(n), %d, '%s' FROM logged HAVING count(*) > 0", x->batch,
-                x->at, x->w->number, action);
+static void add_end(const struct text *x) {
+    strbuf_adds(x->out, " OFFSET 0) AS d) AS c GROUP BY c.part");
 }
 
 /* " AS r JOIN the table AS t", or " AS r": the rows as they are now, or as they were handed over.
@@ -155,9 +144,9 @@ static void add_source(const struct text *x, const char *rows, bool again) {
 }
 
 static void write_rows(const struct text *x, const char *action, const char *rows, bool again) {
-    add_begin(x, again ? "t" : "r");
+    add_begin(x, again ? "t" : "r", action);
     add_source(x, rows, again);
-    add_end(x, action);
+    add_end(x);
 }
 
 static void add_gone(const struct text *x) {
@@ -170,16 +159,16 @@ static void add_gone(const struct text *x) {
 
 /* Rows that a DELETE took away, and that no one brought back. */
 static void write_deleted(const struct text *x) {
-    add_begin(x, "r");
+    add_begin(x, "r", "delete");
     add_source(x, x->old_rows, false);
     strbuf_adds(x->out, " WHERE ");
     add_gone(x);
-    add_end(x, "delete");
+    add_end(x);
 }
 
 /* Keys that an UPDATE left. */
 static void write_left(const struct text *x, bool again) {
-    add_begin(x, "r");
+    add_begin(x, "r", "delete");
     add_source(x, x->old_rows, false);
     strbuf_addf(x->out, " WHERE NOT EXISTS (SELECT 1 FROM %s AS n WHERE ", x->new_rows);
     add_key_text(x->out, x->t, "n");
@@ -190,12 +179,12 @@ static void write_left(const struct text *x, bool again) {
         strbuf_adds(x->out, " AND ");
         add_gone(x);
     }
-    add_end(x, "delete");
+    add_end(x);
 }
 
 /* Keys that it came to, or those it stayed with. */
 static void write_moved(const struct text *x, bool again, bool stayed) {
-    add_begin(x, again ? "t" : "r");
+    add_begin(x, again ? "t" : "r", stayed ? "update" : "insert");
     add_source(x, x->new_rows, again);
     strbuf_addf(x->out, " WHERE %sEXISTS (SELECT 1 FROM %s AS o WHERE ", stayed ? "" : "NOT ",
                 x->old_rows);
@@ -203,14 +192,14 @@ static void write_moved(const struct text *x, bool again, bool stayed) {
     strbuf_adds(x->out, " = ");
     add_key_text(x->out, x->t, "r");
     strbuf_adds(x->out, ")");
-    add_end(x, stayed ? "update" : "insert");
+    add_end(x);
 }
 
 static void add_sequence(const struct text *x) {
     CLEANUP(strbuf_release) struct strbuf name;
     strbuf_init(&name, 1024);
     add_ours(&name, x->s);
-    strbuf_adds(&name, "change_batches_batch_seq");
+    strbuf_adds(&name, "change_log_batch_seq");
     strbuf_adds(x->out, "nextval(");
     cdc_add_text(x->out, PG, strbuf_str(&name));
     strbuf_addc(x->out, ')');
@@ -224,19 +213,12 @@ static void begin_batch(const struct text *x) {
     strbuf_adds(x->out, ";\n" INDENT);
 }
 
-/* The batch of a single change. */
-static void write_single(const struct text *x, const char *action) {
-    strbuf_adds(x->out, ";\n" INDENT);
-    add_batch(x);
-    strbuf_addf(x->out, "VALUES (tain_batch, tain_at, 1, %d, '%s');\n", x->w->number, action);
-}
-
 /* No row, but what is to be said of the whole table. */
 static void write_resync(const struct text *x, const char *action) {
     begin_batch(x);
     add_log(x);
-    strbuf_adds(x->out, "VALUES (tain_batch, 0, 0, 1, '{NULL}', '{NULL}')");
-    write_single(x, action);
+    strbuf_addf(x->out, "VALUES (tain_batch, tain_at, 0, 1, 0, %d, '%s', '{NULL}', '{NULL}');\n",
+                x->w->number, action);
 }
 
 /* A statement of the function, as it stands or behind an EXECUTE. */
@@ -278,13 +260,13 @@ static void write_keys(const struct text *x, bool again) {
 static void write_one(const struct text *x, const char *action, const char *rows) {
     add_log(x);
     strbuf_addf(x->out,
-                "SELECT tain_batch, coalesce(octet_length(c.j), 0), 0, 1, ARRAY[c.k], ARRAY[c.j] "
+                "SELECT tain_batch, tain_at, 0, 1, coalesce(octet_length(c.j), 0), %d, '%s', "
+                "ARRAY[c.k], ARRAY[c.j] "
                 "FROM (SELECT d.k, CASE WHEN octet_length(d.j) <= %zu THEN d.j END AS j FROM ",
-                FEED_DATA_MAX);
+                x->w->number, action, FEED_DATA_MAX);
     add_pair(x, "r");
     add_source(x, rows, false);
-    strbuf_adds(x->out, " OFFSET 0) AS d) AS c");
-    write_single(x, action);
+    strbuf_adds(x->out, " OFFSET 0) AS d) AS c;\n");
 }
 
 /* To put many into one row of the log costs most where there is but one. */

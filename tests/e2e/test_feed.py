@@ -313,7 +313,7 @@ class FeedOnPostgres(OnPostgres, Fanout, E2E):
 
     def await_numbers(self, archive):
         def are_given():
-            return archive.rows('SELECT COUNT(*) FROM change_batches WHERE pos IS NULL')[0][0] == 0
+            return archive.rows('SELECT COUNT(*) FROM change_log WHERE pos IS NULL')[0][0] == 0
         wait_until(are_given, LONG, 'a number for every change', 0.1)
 
     def publisher(self, archive):

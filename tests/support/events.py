@@ -149,9 +149,7 @@ def drop_changes(archive, upto):
     if isinstance(archive, Sqlite):
         archive.execute(f'DELETE FROM change_log WHERE seq <= {upto}')
     else:
-        archive.execute('BEGIN; DELETE FROM change_log WHERE batch IN '
-                        f'(SELECT batch FROM change_batches WHERE pos + n - 1 <= {upto}); '
-                        f'DELETE FROM change_batches WHERE pos + n - 1 <= {upto}; COMMIT')
+        archive.execute(f'DELETE FROM change_log WHERE pos + n - 1 <= {upto}')
 
 
 def heard(frames):
@@ -177,10 +175,10 @@ def add_changes(archive, number, n, size=10, first=1):
             f"json_object('id', i, 'pad', printf('%0{size}d', i)), {now} FROM t")
     else:
         archive.execute(
-            'WITH b AS (INSERT INTO change_batches (n, table_id, action, at) '
-            f"VALUES ({n}, {number}, 'insert', {now}) RETURNING batch) "
-            'INSERT INTO change_log (batch, bytes, idx, n, keys, data) '
-            f'SELECT (SELECT batch FROM b), SUM(octet_length(data)), MIN(i) - {first}, COUNT(*), '
+            "WITH b AS (SELECT nextval('change_log_batch_seq') AS batch) "
+            'INSERT INTO change_log (batch, at, part, n, bytes, table_id, action, keys, data) '
+            f'SELECT (SELECT batch FROM b), {now}, MIN(i) - {first}, COUNT(*), '
+            f"SUM(octet_length(data)), {number}, 'insert', "
             'array_agg(key ORDER BY i), array_agg(data ORDER BY i) '
             "FROM (SELECT i, json_build_object('id', i)::text AS key, json_build_object('id', i, "
             f"'pad', lpad(i::text, {size}, '0'))::text AS data "
