@@ -38,6 +38,7 @@ int archive_open(const struct settings *s, enum schema_rule rule, struct store *
         .clock = &clock_machine,
         .revisions = (enum revisions)s->revisions,
         .lease_ms = s->lease_ms,
+        .search_ms = s->search_time_ms,
         .log_history = s->feed_history,
         .schema_rule = rule,
         .must_exist = rule == SCHEMA_REQUIRE && !s->no_migrate,

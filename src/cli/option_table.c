@@ -42,6 +42,10 @@ static const struct option_def table[] = {
              "Nothing is written then, and --db is not used."},
     {"query-threads", OPTION_INT, FIELD(query_threads), SERVES, "4", 1, 64, .metavar = "N",
      .help = "Threads that read the archive, each with a connection of its own."},
+    {"search-time", OPTION_DURATION, FIELD(search_time_ms), SERVES | CMD_SEARCH, "1500ms", 10, HOUR,
+     .metavar = "DURATION",
+     .help = "Longest that a search may take: one that is not done by then answers what it has "
+             "found so far, and says so."},
     {"max-connections", OPTION_INT, FIELD(max_connections), SERVES, "1024", 8, 100000,
      .metavar = "N", .help = "Most connections of clients at once; more wait."},
     {"stream-keep-alive", OPTION_DURATION, FIELD(stream_keep_alive_ms), SERVES, "30s", SECOND, HOUR,

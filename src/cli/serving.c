@@ -32,6 +32,7 @@ static struct web_options options_of(const struct settings *s, const struct moni
         .store = {.uri = uri,
                   .schema = s->schema,
                   .clock = &clock_machine,
+                  .search_ms = s->search_time_ms,
                   .schema_rule = SCHEMA_REQUIRE,
                   .must_exist = true},
         .shared = strncmp(uri, "sqlite:", 7) != 0,

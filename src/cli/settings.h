@@ -109,7 +109,8 @@ struct settings {
     int compress; /* auto, none, zstd */
     int64_t level;
 
-    /* search */
+    /* search, and what serves it */
+    int64_t search_time_ms;
     char *author, *type, *since, *until;
     int64_t min_points, page;
     bool by_date, index;

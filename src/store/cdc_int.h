@@ -26,7 +26,8 @@ struct cdc_column {
     struct str equals; /* PostgreSQL, of a key: the operator */
     int key_place;     /* from 1; 0: not of the key */
     bool plain;        /* an integer, whose text is JSON as it stands */
-    bool settled;      /* its text is the same in every session */
+    bool settled;      /* SQLite: it is never NULL */
+    unsigned settings; /* PostgreSQL: what its JSON depends on, bits of cdc_pg_settings() */
 };
 
 struct cdc_shape {
@@ -84,9 +85,9 @@ void cdc_pg_again(const struct cdc_shape *t, const struct cdc_want *w, struct st
  * of a table could get at the rights of whoever logs it, and where he is not the same it is asked.
  */
 void cdc_pg_add_strange(struct strbuf *out);
-/* Sessions may disagree on how some types look. False: a column that is logged is of such a type,
- * and the functions have settings of their own, so that a row looks the same in all of them. */
-bool cdc_pg_settled(const struct cdc_shape *t, const struct cdc_want *w);
+/* Sessions may disagree on how some types look. The settings that the functions have of their own,
+ * so that a row looks the same in all of them, as bits; 0: no column that is logged needs one. */
+unsigned cdc_pg_settings(const struct cdc_shape *t, const struct cdc_want *w);
 
 /* "a""b" and 'a''b', safe whatever is in them and whatever the session's settings. */
 void cdc_add_name(struct strbuf *out, struct str name);

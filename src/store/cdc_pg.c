@@ -92,7 +92,7 @@ static enum verdict take_column(void *ctx, const struct db_row *row) {
         .key_place = (int)db_row_int(row, 2),
         .equals = arena_str(l->a, db_row_text(row, 3)),
         .plain = db_row_int(row, 4) == 1,
-        .settled = db_row_int(row, 5) == 1,
+        .settings = (unsigned)db_row_int(row, 5),
     };
     if (c->key_place > 0 && c->key_place <= CDC_KEY_MAX) {
         t->key[c->key_place - 1] = c;

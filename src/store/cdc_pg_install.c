@@ -5,24 +5,30 @@
 
 #define PG DB_POSTGRES
 
-bool cdc_pg_settled(const struct cdc_shape *t, const struct cdc_want *w) {
-    bool settled = true;
+/* By bit, as cdc.pg.sql says which type depends on which. */
+static const char *const settings[] = {
+    "timezone TO 'UTC'",           "extra_float_digits TO 1", "bytea_output TO 'hex'",
+    "intervalstyle TO 'postgres'", "datestyle TO 'ISO, YMD'",
+};
+
+unsigned cdc_pg_settings(const struct cdc_shape *t, const struct cdc_want *w) {
+    unsigned all = 0;
     for (size_t i = 0; i < t->n_key; i++)
-        settled = settled && t->key[i]->settled;
+        all |= t->key[i]->settings;
     for (size_t i = 0; w->columns && i < w->n_columns; i++)
-        settled = settled && w->columns[i]->settled;
+        all |= w->columns[i]->settings;
     for (size_t i = 0; !w->columns && i < t->n_columns; i++)
-        settled = settled && t->columns[i].settled;
-    return settled;
+        all |= t->columns[i].settings;
+    return all;
 }
 
-/* Each of them costs time in every statement, so there are none where no column needs them. */
+/* Each of them costs time in every statement, so there are none that no column needs. */
 static void add_settings(struct strbuf *out, const struct cdc_shape *t, const struct cdc_want *w) {
+    unsigned wanted = cdc_pg_settings(t, w);
     strbuf_adds(out, " SET search_path TO pg_catalog, pg_temp");
-    if (!cdc_pg_settled(t, w))
-        strbuf_adds(out, " SET timezone TO 'UTC' SET datestyle TO 'ISO, YMD'"
-                         " SET intervalstyle TO 'postgres' SET bytea_output TO 'hex'"
-                         " SET extra_float_digits TO 1");
+    for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+        if (wanted & 1u << i)
+            strbuf_addf(out, " SET %s", settings[i]);
 }
 
 static void add_function(const struct store *s, const char *name, int number, const char *args,

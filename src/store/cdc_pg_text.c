@@ -5,8 +5,8 @@
  * quoted and have their schema, operators too. Statements that join are not kept (EXECUTE): a plan
  * made for one row would be kept for a million.
  *
- * Each statement here makes a batch of the log: its number is drawn first, while the rows are
- * locked, and its own narrow row is written last, when it is known how many changes there are.
+ * Each statement here makes a batch of the log; its number is drawn first, while the rows are
+ * locked.
  *
  * A trigger of the user's may change the same table while a statement's own triggers wait. What is
  * inside logs first, though it happened last. So it leaves a mark, and what is outside then reads
@@ -24,8 +24,8 @@ struct text {
     const struct cdc_shape *t;
     const struct cdc_want *w;
     const char *old_rows, *new_rows;
-    const char *batch; /* its number */
-    bool dynamic;      /* the text will be within an EXECUTE */
+    const char *batch, *at; /* of what is logged: its number, and when */
+    bool dynamic;           /* the text will be within an EXECUTE */
 };
 
 static void add_ours(struct strbuf *out, const struct store *s) {
@@ -97,23 +97,37 @@ static void add_chosen(struct strbuf *out, const struct cdc_want *w, const char 
     strbuf_adds(out, ") AS tain_c");
 }
 
-/* The beginning of an INSERT, up to the row source; OFFSET 0 in add_end() has the JSON made once.
- */
-static void add_begin(const struct text *x, const char *row) {
+static void add_log(const struct text *x) {
     strbuf_adds(x->out, "INSERT INTO ");
     add_ours(x->out, x->s);
-    strbuf_addf(x->out,
-                "change_log (batch, idx, key, data) SELECT %s, row_number() OVER () - 1, d.k, CASE "
-                "WHEN octet_length(d.j) <= %zu THEN d.j END FROM (SELECT ",
-                x->batch, FEED_DATA_MAX);
+    strbuf_adds(x->out, "change_log (batch, at, part, n, bytes, table_id, action, keys, data) ");
+}
+
+/* "(SELECT key AS k, JSON AS j FROM", up to the row source. OFFSET 0 at its end has the JSON made
+ * once. */
+static void add_pair(const struct text *x, const char *row) {
+    strbuf_adds(x->out, "(SELECT ");
     add_key(x->out, x->t, row);
     strbuf_adds(x->out, " AS k, ");
     add_data(x->out, x->w, row);
     strbuf_adds(x->out, " AS j FROM ");
 }
 
+/* The beginning of a statement, up to the row source. What it logs goes several to a row, see
+ * change_log. */
+static void add_begin(const struct text *x, const char *row, const char *action) {
+    add_log(x);
+    strbuf_addf(x->out,
+                "SELECT %s, %s, c.part, count(*), coalesce(sum(octet_length(c.j)), 0), %d, '%s', "
+                "array_agg(c.k), array_agg(c.j) FROM (SELECT d.k, CASE WHEN octet_length(d.j) <= "
+                "%zu THEN d.j END AS j, sum(octet_length(d.j) + 32) "
+                "OVER (ROWS UNBOUNDED PRECEDING) / 131072 AS part FROM ",
+                x->batch, x->at, x->w->number, action, FEED_DATA_MAX);
+    add_pair(x, row);
+}
+
 static void add_end(const struct text *x) {
-    strbuf_adds(x->out, " OFFSET 0) AS d");
+    strbuf_adds(x->out, " OFFSET 0) AS d) AS c GROUP BY c.part");
 }
 
 /* " AS r JOIN the table AS t", or " AS r": the rows as they are now, or as they were handed over.
@@ -129,8 +143,8 @@ static void add_source(const struct text *x, const char *rows, bool again) {
     add_chosen(x->out, x->w, again ? "t" : "r");
 }
 
-static void write_rows(const struct text *x, const char *rows, bool again) {
-    add_begin(x, again ? "t" : "r");
+static void write_rows(const struct text *x, const char *action, const char *rows, bool again) {
+    add_begin(x, again ? "t" : "r", action);
     add_source(x, rows, again);
     add_end(x);
 }
@@ -145,7 +159,7 @@ static void add_gone(const struct text *x) {
 
 /* Rows that a DELETE took away, and that no one brought back. */
 static void write_deleted(const struct text *x) {
-    add_begin(x, "r");
+    add_begin(x, "r", "delete");
     add_source(x, x->old_rows, false);
     strbuf_adds(x->out, " WHERE ");
     add_gone(x);
@@ -154,7 +168,7 @@ static void write_deleted(const struct text *x) {
 
 /* Keys that an UPDATE left. */
 static void write_left(const struct text *x, bool again) {
-    add_begin(x, "r");
+    add_begin(x, "r", "delete");
     add_source(x, x->old_rows, false);
     strbuf_addf(x->out, " WHERE NOT EXISTS (SELECT 1 FROM %s AS n WHERE ", x->new_rows);
     add_key_text(x->out, x->t, "n");
@@ -170,7 +184,7 @@ static void write_left(const struct text *x, bool again) {
 
 /* Keys that it came to, or those it stayed with. */
 static void write_moved(const struct text *x, bool again, bool stayed) {
-    add_begin(x, again ? "t" : "r");
+    add_begin(x, again ? "t" : "r", stayed ? "update" : "insert");
     add_source(x, x->new_rows, again);
     strbuf_addf(x->out, " WHERE %sEXISTS (SELECT 1 FROM %s AS o WHERE ", stayed ? "" : "NOT ",
                 x->old_rows);
@@ -185,7 +199,7 @@ static void add_sequence(const struct text *x) {
     CLEANUP(strbuf_release) struct strbuf name;
     strbuf_init(&name, 1024);
     add_ours(&name, x->s);
-    strbuf_adds(&name, "change_batches_batch_seq");
+    strbuf_adds(&name, "change_log_batch_seq");
     strbuf_adds(x->out, "nextval(");
     cdc_add_text(x->out, PG, strbuf_str(&name));
     strbuf_addc(x->out, ')');
@@ -199,41 +213,26 @@ static void begin_batch(const struct text *x) {
     strbuf_adds(x->out, ";\n" INDENT);
 }
 
-/* A statement that changed nothing leaves a number that nobody has. */
-static void end_batch(const struct text *x, const char *action) {
-    strbuf_adds(x->out, ";\n" INDENT "GET DIAGNOSTICS tain_n = ROW_COUNT;\n" INDENT
-                        "IF tain_n > 0 THEN INSERT INTO ");
-    add_ours(x->out, x->s);
-    strbuf_addf(x->out,
-                "change_batches (batch, at, n, table_id, action) VALUES (tain_batch, tain_at, "
-                "tain_n, %d, '%s'); END IF;\n",
-                x->w->number, action);
-}
-
 /* No row, but what is to be said of the whole table. */
 static void write_resync(const struct text *x, const char *action) {
     begin_batch(x);
-    strbuf_adds(x->out, "INSERT INTO ");
-    add_ours(x->out, x->s);
-    strbuf_adds(x->out, "change_log (batch, idx) VALUES (tain_batch, 0)");
-    end_batch(x, action);
+    add_log(x);
+    strbuf_addf(x->out, "VALUES (tain_batch, tain_at, 0, 1, 0, %d, '%s', '{NULL}', '{NULL}');\n",
+                x->w->number, action);
 }
 
 /* A statement of the function, as it stands or behind an EXECUTE. */
-enum piece { ROWS_INSERTED, ROWS_DELETED, KEYS_LEFT, KEYS_STAYED, KEYS_COME, PIECES };
+enum piece { ROWS_INSERTED, ROWS_DELETED, KEYS_LEFT, KEYS_STAYED, KEYS_COME };
 
 static void write_piece(const struct text *x, enum piece p, bool again) {
-    static const char *const actions[PIECES] = {
-        [ROWS_INSERTED] = "insert", [ROWS_DELETED] = "delete", [KEYS_LEFT] = "delete",
-        [KEYS_STAYED] = "update",   [KEYS_COME] = "insert",
-    };
     CLEANUP(strbuf_release) struct strbuf sql;
     strbuf_init(&sql, CDC_SCRIPT_MAX);
     struct text inner = *x;
     inner.out = &sql;
     inner.batch = x->dynamic ? "$1" : x->batch;
+    inner.at = x->dynamic ? "$2" : x->at;
     if (p == ROWS_INSERTED)
-        write_rows(&inner, x->new_rows, again);
+        write_rows(&inner, "insert", x->new_rows, again);
     else if (p == ROWS_DELETED)
         write_deleted(&inner);
     else if (p == KEYS_LEFT)
@@ -244,11 +243,11 @@ static void write_piece(const struct text *x, enum piece p, bool again) {
     if (x->dynamic) {
         strbuf_adds(x->out, "EXECUTE ");
         cdc_add_text(x->out, PG, strbuf_str(&sql));
-        strbuf_adds(x->out, " USING tain_batch");
+        strbuf_adds(x->out, " USING tain_batch, tain_at");
     } else {
         strbuf_add_str(x->out, strbuf_str(&sql));
     }
-    end_batch(x, actions[p]);
+    strbuf_adds(x->out, ";\n");
 }
 
 static void write_keys(const struct text *x, bool again) {
@@ -257,10 +256,32 @@ static void write_keys(const struct text *x, bool again) {
     write_piece(x, KEYS_STAYED, again);
 }
 
+/* One row, as it was handed over. */
+static void write_one(const struct text *x, const char *action, const char *rows) {
+    add_log(x);
+    strbuf_addf(x->out,
+                "SELECT tain_batch, tain_at, 0, 1, coalesce(octet_length(c.j), 0), %d, '%s', "
+                "ARRAY[c.k], ARRAY[c.j] "
+                "FROM (SELECT d.k, CASE WHEN octet_length(d.j) <= %zu THEN d.j END AS j FROM ",
+                x->w->number, action, FEED_DATA_MAX);
+    add_pair(x, "r");
+    add_source(x, rows, false);
+    strbuf_adds(x->out, " OFFSET 0) AS d) AS c;\n");
+}
+
+/* To put many into one row of the log costs most where there is but one. */
 static void write_plain(const struct text *x, const char *action, const char *rows) {
     begin_batch(x);
-    write_rows(x, rows, false);
-    end_batch(x, action);
+    if (!x->t->by_row)
+        strbuf_addf(x->out,
+                    "IF (SELECT count(*) FROM (SELECT 1 FROM %s LIMIT 2) AS o) = 1 THEN\n" INDENT,
+                    rows);
+    write_one(x, action, rows);
+    if (x->t->by_row)
+        return;
+    strbuf_adds(x->out, INDENT "ELSE\n" INDENT);
+    write_rows(x, action, rows, false);
+    strbuf_adds(x->out, ";\n" INDENT "END IF;\n");
 }
 
 /* Sums of hashes: whether the old keys and the new ones are the same set, without remembering them.
@@ -406,15 +427,15 @@ void cdc_pg_body(const struct store *s, const struct cdc_shape *t, const struct 
         .old_rows = t->by_row ? "(SELECT OLD.*)" : "tain_old",
         .new_rows = t->by_row ? "(SELECT NEW.*)" : "tain_new",
         .batch = "tain_batch",
+        .at = "tain_at",
         .dynamic = !t->by_row,
     };
-    if (!cdc_pg_settled(t, w)) /* said here, since by its body a function is known to be current */
-        strbuf_adds(out, "-- with settings of its own\n");
+    if (cdc_pg_settings(t, w)) /* said here, since by its body a function is known to be current */
+        strbuf_addf(out, "-- with settings of its own: %u\n", cdc_pg_settings(t, w));
     strbuf_adds(out, "#variable_conflict use_variable\n"
                      "DECLARE\n"
                      "    tain_at bigint;\n"
                      "    tain_batch bigint;\n"
-                     "    tain_n int;\n"
                      "    tain_depth int;\n"
                      "    tain_mark text;\n"
                      "    tain_again boolean := false;\n"

@@ -96,9 +96,9 @@ static bool action_of(struct str name, enum feed_action *ret) {
 
 static enum verdict take_change(void *ctx, const struct db_row *row) {
     struct log_reading *r = ctx;
-    if (r->n && r->bytes >= r->max_bytes)
-        return V_STOPPED;
     struct feed_change *c = &r->out[r->n];
+    if (r->n && (r->bytes >= r->max_bytes || db_row_int(row, 0) != c[-1].pos + 1))
+        return V_STOPPED;
     *c = (struct feed_change){
         .epoch = db_row_int(row, 9),
         .pos = db_row_int(row, 0),

@@ -58,7 +58,7 @@ struct feed_state {
 };
 MUST_CHECK enum verdict store_feed_state(struct store *s, struct feed_state *ret, struct err *e);
 
-/* Gives positions to what is committed and has none, the changes of at most `max` statements, in
+/* Gives positions to what is committed and has none, those of at most `max` rows of the log, in
  * one transaction; *ret_n of them, and if those are fewer than `max` there are no more. First it
  * looks whether the database began a new life, and if so begins an epoch. Rings when there were
  * some. Nothing is numbered on SQLite, where it was done. V_CONFLICT: this database is a standby.

@@ -64,6 +64,11 @@ enum verdict store_feed_waiting(struct store *s, int64_t *ret_age_ms, struct err
     return V_OK;
 }
 
+static enum verdict take_dropped(void *ctx, const struct db_row *row) {
+    *(int64_t *)ctx += db_row_int(row, 0);
+    return V_OK;
+}
+
 enum verdict store_feed_prune(struct store *s, int64_t max_age_ms, int64_t max_rows, int64_t *ret_n,
                               struct err *e) {
     int64_t below = DB_NULL;
@@ -74,10 +79,7 @@ enum verdict store_feed_prune(struct store *s, int64_t max_age_ms, int64_t max_r
                    DB_VALS(DBI(max_age_ms), DBI(max_rows), DBI(PRUNE_STEP)), &below, e);
     if (v != V_OK || below == DB_NULL)
         return v;
-    v = db_run(s->db, SQL_FEED_PRUNE, DB_VALS(DBI(below)), NULL, NULL, e);
-    if (v == V_OK)
-        *ret_n = db_changes(s->db);
-    return v;
+    return db_run(s->db, SQL_FEED_PRUNE, DB_VALS(DBI(below)), take_dropped, ret_n, e);
 }
 
 static enum verdict begin_epoch(struct store *s, int64_t *ret, struct err *e) {

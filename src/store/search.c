@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-#define WORK_MS 1500 /* a search that is not done by then answers what it has */
 /* Of both kinds together never more than SEARCH_CANDIDATES are ranked. Stories are few, and what is
  * looked for is mostly one of them; comments have no points, so that beyond the page they are only
  * counted. */
@@ -215,7 +214,7 @@ enum verdict store_search(struct store *st, struct arena *a, const struct search
     if (v != V_OK)
         return v;
     search_terms_of(a, q->text, &s.terms);
-    s.deadline = clock_mono(st->clock) + WORK_MS;
+    s.deadline = clock_mono(st->clock) + st->search_ms;
     v = search_find_front(&s);
     /* What is found is looked at once more when it is read: no snapshot is needed, and on
      * PostgreSQL one would cost two round trips. SQLite takes its locks only once in a transaction.

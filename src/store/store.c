@@ -33,6 +33,7 @@ enum verdict store_open(const struct store_options *o, struct store **ret, struc
     s->log_history = o->log_history;
     s->clock = o->clock ? o->clock : &clock_machine;
     s->lease_ms = o->lease_ms ? o->lease_ms : LEASE_MS;
+    s->search_ms = o->search_ms ? o->search_ms : SEARCH_MS;
     arena_init(&s->scratch);
     s->schema = xstrdup(o->schema ? o->schema : "tain");
     const struct db_options options = {

@@ -11,6 +11,7 @@
 struct store;
 
 #define LEASE_MS 30000
+#define SEARCH_MS 1500
 
 enum revisions { REVISIONS_ALL, REVISIONS_CONTENT, REVISIONS_NONE };
 
@@ -24,7 +25,8 @@ struct store_options {
     const char *uri, *schema;
     const struct clock *clock;
     enum revisions revisions;
-    int64_t lease_ms; /* how long a claim holds without a heartbeat; 0: LEASE_MS */
+    int64_t lease_ms;  /* how long a claim holds without a heartbeat; 0: LEASE_MS */
+    int64_t search_ms; /* a search that is not done by then answers what it has; 0: SEARCH_MS */
     enum schema_rule schema_rule;
     bool log_history; /* history goes into the change log too, see store/feed.h */
     bool must_exist;  /* V_NOT_FOUND when there is no archive yet */

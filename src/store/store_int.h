@@ -15,7 +15,7 @@ struct store {
     const struct clock *clock;
     char *schema;
     enum revisions revisions;
-    int64_t lease_ms;
+    int64_t lease_ms, search_ms;
     bool log_history;
     struct arena scratch;   /* emptied by each verb that uses it */
     struct made_list *made; /* lists that were made a moment ago: read_lists.c; may be NULL */

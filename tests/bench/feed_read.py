@@ -29,13 +29,13 @@ def fill(db, count):
     key = "'{{\"id\":' || {i} || '}}'"
     row = f"SELECT 1, 'insert', {key}, {DATA}, 1700000000000 "
     if db.name == 'postgres':
-        each = f'FROM generate_series(1, {count}) AS i; '
-        db.server.psql('SET search_path TO tain; '
-                       'INSERT INTO change_batches (batch, n, table_id, action, at) '
-                       f"SELECT i, 1, 1, 'insert', 1700000000000 {each}"
-                       'INSERT INTO change_log (batch, idx, key, data) '
-                       + f'SELECT i, 0, {key}, {DATA} '.format(i='i') + each
-                       + 'ANALYZE change_batches; ANALYZE change_log', 'bench')
+        db.server.psql('SET search_path TO tain; INSERT INTO change_log '
+                       '(batch, at, part, n, bytes, table_id, action, keys, data) '
+                       "SELECT i, 1700000000000, 0, 1, octet_length(j), 1, 'insert', ARRAY[k], "
+                       'ARRAY[j] FROM '
+                       + f'(SELECT i, {key} AS k, {DATA} AS j '.format(i='i')
+                       + f'FROM generate_series(1, {count}) AS i OFFSET 0) AS t; '
+                       + 'ANALYZE change_log', 'bench')
         return
     subprocess.run(['python3', '-c', 'import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); '
                     'db.execute(sys.argv[2]); db.commit()', db.path,

@@ -64,7 +64,7 @@ class Writers:
     def rate(self, kind, logged):
         """Rows per second, into a table that is new each time."""
         self.db.server.psql('DROP TABLE IF EXISTS flowsheet;' + TABLE
-                            + 'TRUNCATE tain.change_batches, tain.change_log', 'bench')
+                            + 'TRUNCATE tain.change_log', 'bench')
         if logged:
             self.tain('install', '--table', 'public.flowsheet')
         self.db.server.psql('CHECKPOINT', 'bench')

@@ -154,15 +154,12 @@ void log_changes(struct fix *f, int table, int n, int64_t at) {
           table, (long long)at, from);
     else
         x(f,
-          "WITH b AS (INSERT INTO change_batches (n, table_id, action, at)"
-          " VALUES (%d, %d, 'insert', %lld) RETURNING batch)"
-          " INSERT INTO change_log (batch, idx, key, data)"
-          " SELECT (SELECT batch FROM b), i - 1, '{\"id\":' || i || '}', '{}' %s",
-          n, table, (long long)at, from);
-}
-
-const char *log_stamps(void) {
-    return fix_kind == DB_SQLITE ? "change_log" : "change_batches";
+          "WITH b AS (SELECT nextval('change_log_batch_seq') AS batch)"
+          " INSERT INTO change_log (batch, at, part, n, bytes, table_id, action, keys, data)"
+          " SELECT (SELECT batch FROM b), %lld, (i - 1) / 1000, COUNT(*), 2 * COUNT(*), %d,"
+          " 'insert', array_agg('{\"id\":' || i || '}' ORDER BY i), array_agg('{}'::text)"
+          " %s GROUP BY (i - 1) / 1000",
+          (long long)at, table, from);
 }
 
 const char *dump(struct fix *f) {
@@ -191,6 +188,6 @@ const char *dump(struct fix *f) {
         strbuf_addf(&all, "%s: %s\n", tables[i], q(f, "SELECT * FROM %s ORDER BY 1, 2", tables[i]));
     strbuf_addf(&all, "changes: %s\n",
                 q(f, "SELECT table_id, action, key, data FROM changes ORDER BY %s",
-                  fix_kind == DB_SQLITE ? "pos" : "batch, idx"));
+                  fix_kind == DB_SQLITE ? "pos" : "batch, part, idx"));
     return arena_strdup(&f->arena, all.p);
 }

@@ -57,8 +57,6 @@ const char *dump(struct fix *f);
 
 /* n changes of a table in the log, as one statement makes them: inserts of the keys 1 to n. */
 void log_changes(struct fix *f, int table, int n, int64_t at);
-/* Where the log has the stamp of a change. */
-const char *log_stamps(void); /* every row of every table */
 
 #define assert_ok(call)                                   \
     do {                                                  \

@@ -49,12 +49,10 @@ const char *logged(struct fix *f) {
     const char *text =
         q(f, fix_kind == DB_POSTGRES
                  ? "SELECT string_agg(action || COALESCE(' ' || key, '') || COALESCE(' ' || data, "
-                   "''), '; ' ORDER BY batch, idx) FROM changes"
+                   "''), '; ' ORDER BY batch, part, idx) FROM changes"
                  : "SELECT group_concat(action || COALESCE(' ' || key, '') || COALESCE(' ' || "
                    "data, ''), '; ') FROM (SELECT * FROM change_log ORDER BY seq)");
     x(f, "DELETE FROM change_log");
-    if (fix_kind == DB_POSTGRES)
-        x(f, "DELETE FROM change_batches");
     return text;
 }
 

@@ -236,7 +236,7 @@ static void a_row_too_long(void **state) {
     assert_string_equal(logged(f), "insert {\"id\":1}");
     assert_q("0", f, "SELECT COUNT(*) FROM cdc_failures");
     x(f, "UPDATE %s SET v = substr(v, 1, 1048576)", t);
-    assert_int_equal(qi(f, "SELECT length(data) FROM change_log"), 1048576 + 21);
+    assert_int_equal(qi(f, "SELECT length(data) FROM changes"), 1048576 + 21);
 }
 
 int cdc_tests(void) {

@@ -189,9 +189,9 @@ static void keys_of_every_kind(void **state) {
                    "\"d\":0.30000000000000004,\"e\":[1,2],\"f\":\"1 day 02:00:00\","
                    "\"g\":\"11111111-1111-1111-1111-111111111111\"} {\"gen\":2,\"num\":1}");
     /* and it leads back to the row */
-    x(f, "ALTER TABLE change_batches ADD CONSTRAINT no CHECK (table_id < 100)");
+    x(f, "ALTER TABLE change_log ADD CONSTRAINT no CHECK (table_id < 100)");
     x(f, "UPDATE %s SET c = 1.50", t);
-    x(f, "ALTER TABLE change_batches DROP CONSTRAINT no");
+    x(f, "ALTER TABLE change_log DROP CONSTRAINT no");
     assert_int_equal(heal(f), 1);
     assert_non_null(strstr(logged(f), "} {\"gen\":2,\"num\":1}"));
 }
@@ -240,7 +240,7 @@ static void a_failure_is_noted_and_healed(void **state) {
     int number = install(f, t, NULL);
     x(f, "INSERT INTO %s VALUES (1, 'a'), (2, 'b'), (3, 'c')", t);
     logged(f);
-    x(f, "ALTER TABLE change_batches ADD CONSTRAINT no CHECK (table_id < 100)");
+    x(f, "ALTER TABLE change_log ADD CONSTRAINT no CHECK (table_id < 100)");
     x(f, "UPDATE %s SET v = 'lost'", t);
     x(f, "DELETE FROM %s WHERE id = 2", t);
     x(f, "UPDATE %s SET id = 4 WHERE id = 3", t);
@@ -249,7 +249,7 @@ static void a_failure_is_noted_and_healed(void **state) {
     assert_int_equal(listed(f, "t").failures, 7);
     assert_int_equal(heal(f), 0); /* still broken */
     assert_int_equal(listed(f, "t").failures, 7);
-    x(f, "ALTER TABLE change_batches DROP CONSTRAINT no");
+    x(f, "ALTER TABLE change_log DROP CONSTRAINT no");
     x(f, "UPDATE %s SET v = 'after' WHERE id = 9", t);
     assert_ok(store_feed_publish(f->s, 100, &numbered_now, &e)); /* before it is healed */
     assert_int_equal(heal(f), 5);
@@ -271,9 +271,9 @@ static void healed_beside_a_writer(void **state) {
     size_t n;
     const char *t = numbered(f, "t");
     install(f, t, NULL);
-    x(f, "ALTER TABLE change_batches ADD CONSTRAINT no CHECK (table_id < 100)");
+    x(f, "ALTER TABLE change_log ADD CONSTRAINT no CHECK (table_id < 100)");
     x(f, "INSERT INTO %s VALUES (1, 'old')", t);
-    x(f, "ALTER TABLE change_batches DROP CONSTRAINT no");
+    x(f, "ALTER TABLE change_log DROP CONSTRAINT no");
     x(f, "BEGIN");
     x(f, "UPDATE %s SET v = 'new'", t);
     assert_int_equal(heal(f), 1);
@@ -414,9 +414,9 @@ static void a_table_of_someone_else(void **state) {
     x(f, "ALTER TABLE %s ADD COLUMN m %s.mood", t, own);
     /* what fails now could be healed when the cast is there */
     x(f, "RESET ROLE");
-    x(f, "ALTER TABLE change_batches ADD CONSTRAINT no CHECK (table_id < 100)");
+    x(f, "ALTER TABLE change_log ADD CONSTRAINT no CHECK (table_id < 100)");
     x(f, "INSERT INTO %s VALUES (2, 'b', 'x')", t);
-    x(f, "ALTER TABLE change_batches DROP CONSTRAINT no");
+    x(f, "ALTER TABLE change_log DROP CONSTRAINT no");
     x(f, "SET ROLE %s", who);
     x(f, "CREATE CAST (%s.mood AS json) WITH FUNCTION %s.peek(%s.mood)", own, own, own);
     x(f, "INSERT INTO %s VALUES (3, 'c', 'x')", t);

@@ -266,7 +266,7 @@ static void old_changes_go(void **state) {
     struct fix *f = *state;
     const char *pos = fix_kind == DB_SQLITE ? "seq" : "pos";
     fill_log(f, 6);
-    x(f, "UPDATE %s SET at = %lld WHERE %s IN (1, 2, 4)", log_stamps(), (long long)T0 - 50000, pos);
+    x(f, "UPDATE change_log SET at = %lld WHERE %s IN (1, 2, 4)", (long long)T0 - 50000, pos);
     assert_int_equal(prune(f, 100000, 1000), 0);
     assert_int_equal(prune(f, 10000, 1000), 2); /* no hole is made at 4 */
     assert_int_equal(state_of(f).oldest, 3);
@@ -275,6 +275,59 @@ static void old_changes_go(void **state) {
     assert_int_equal(prune(f, 10000, 3), 2); /* 3 by its number, 4 by its age too */
     assert_int_equal(prune(f, 100000, 2), 0);
     assert_int_equal(state_of(f).oldest, 5);
+}
+
+/* Reads in pages; each key is that of its position. Answers how many there were. */
+static int64_t walk(struct fix *f, int64_t pos, size_t page, size_t max_bytes) {
+    struct err e;
+    const struct feed_change *c;
+    size_t n = 1;
+    int64_t all = 0;
+    for (; n; all += (int64_t)n) {
+        assert_ok(store_feed_read(f->s, &f->arena, pos, page, max_bytes, &c, &n, &e));
+        assert_true(n <= page);
+        for (size_t i = 0; i < n; i++) {
+            char key[40];
+            assert_int_equal(c[i].pos, ++pos);
+            snprintf(key, sizeof key, "{\"id\":%lld}", (long long)pos);
+            if (!str_eqc(c[i].key, key))
+                fail_msg("%.*s at %lld", STR_FMT(c[i].key), (long long)pos);
+        }
+    }
+    return all;
+}
+
+/* As rows of the log, on PostgreSQL, there are fewer; whole ones of them go, so that some more than
+ * was asked for may stay. */
+static void a_statement_of_many_rows(void **state) {
+    struct fix *f = *state;
+    enum { ROWS = 9000, KEEP = 1234, ROW_MAX = 4096 };
+    x(f,
+      "INSERT INTO items (id, text, content_hash, kids_hash, first_seen_at, last_fetched_at,"
+      " last_changed_at) SELECT i, %s, 1, 0, 1, 1, 1 FROM (WITH RECURSIVE t(i) AS (SELECT 1 UNION"
+      " ALL SELECT i + 1 FROM t WHERE i < %d) SELECT i FROM t) AS t",
+      fix_kind == DB_SQLITE ? "substr(hex(zeroblob(150)), 1, i % 300)" : "repeat('x', i % 300)",
+      ROWS);
+    publish(f);
+    assert_int_equal(state_of(f).head, ROWS);
+    if (fix_kind == DB_POSTGRES)
+        assert_q("9000|1|1|1", f,
+                 "SELECT SUM(n), COUNT(DISTINCT batch), (MAX(n) <= 4096)::int,"
+                 " (MAX(bytes) < 140000)::int FROM change_log");
+    assert_int_equal(walk(f, 0, 700, (size_t)64 << 20), ROWS);
+    assert_int_equal(walk(f, 0, 5000, 100000), ROWS);
+    assert_int_equal(walk(f, ROWS - 1, 5000, 100000), 1);
+    int64_t gone = 0;
+    for (int64_t n = 1; n > 0; gone += n)
+        n = prune(f, (int64_t)1 << 50, KEEP);
+    int64_t oldest = state_of(f).oldest;
+    assert_int_equal(oldest, gone + 1);
+    assert_in_range(oldest, ROWS - KEEP - ROW_MAX, ROWS - KEEP + 1);
+    assert_int_equal(walk(f, oldest - 1, 700, (size_t)64 << 20), ROWS - gone);
+    assert_int_equal(state_of(f).head, ROWS);
+    while (prune(f, (int64_t)1 << 50, 0) > 0)
+        ;
+    assert_int_equal(state_of(f).oldest, ROWS + 1);
 }
 
 static void a_number_is_never_given_twice(void **state) {
@@ -322,6 +375,7 @@ int feed_tests(void) {
         CASE(a_row_of_a_mebibyte),
         CASE(what_is_too_large_goes_by_key),
         CASE(old_changes_go),
+        CASE(a_statement_of_many_rows),
         CASE(a_number_is_never_given_twice),
         CASE(a_reader_that_was_away_too_long),
     };

@@ -131,7 +131,7 @@ static void what_has_no_position_is_never_dropped(void **state) {
     assert_ok(store_feed_waiting(f->s, &age, &e));
     assert_int_equal(age, -1);
     run(r, INSERT(1));
-    x(f, "UPDATE change_batches SET at = %lld", (long long)T0 - 500);
+    x(f, "UPDATE change_log SET at = %lld", (long long)T0 - 500);
     assert_ok(store_feed_waiting(f->s, &age, &e));
     assert_int_equal(age, 500);
     assert_ok(store_feed_prune(f->s, 0, 0, &n, &e));
@@ -148,7 +148,8 @@ static void publishers_take_turns(void **state) {
     struct err e;
     struct raw *r = writer(f);
     size_t n;
-    run(r, "INSERT INTO change_batches (n, table_id, action, at) SELECT 1, 100, 'resync', i"
+    run(r, "INSERT INTO change_log (n, bytes, part, table_id, action, at, keys, data)"
+           " SELECT 1, 0, 0, 100, 'resync', i, '{NULL}', '{NULL}'"
            " FROM generate_series(1, 25) AS t (i)");
     assert_ok(store_feed_publish(f->s, 10, &n, &e));
     assert_int_equal(n, 10);
@@ -157,7 +158,7 @@ static void publishers_take_turns(void **state) {
     assert_ok(store_feed_publish(f->s, 10, &n, &e));
     assert_int_equal(n, 5);
     assert_q("25|25|25", f,
-             "SELECT MAX(pos), COUNT(*), COUNT(*) FILTER (WHERE pos = at) FROM change_batches");
+             "SELECT MAX(pos), COUNT(*), COUNT(*) FILTER (WHERE pos = at) FROM change_log");
     raw_close(r);
 }
 
@@ -176,7 +177,8 @@ static void who_comes_second_waits(void **state) {
     void *n;
     run(first, "BEGIN");
     run(first, "SELECT head FROM feed_state WHERE only_row = 1 FOR UPDATE");
-    x(f, "INSERT INTO change_batches (n, table_id, action, at) SELECT 1, 100, 'resync', i"
+    x(f, "INSERT INTO change_log (n, bytes, part, table_id, action, at, keys, data)"
+         " SELECT 1, 0, 0, 100, 'resync', i, '{NULL}', '{NULL}'"
          " FROM generate_series(1, 3) AS t (i)");
     assert_int_equal(pthread_create(&second, NULL, publish_ten, fix_open(f)), 0);
     while (qi(f, "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()"
@@ -188,7 +190,7 @@ static void who_comes_second_waits(void **state) {
     assert_int_equal((intptr_t)n, 3);
     assert_q("6,7,8|8", f,
              "SELECT string_agg(pos::text, ',' ORDER BY batch), (SELECT head FROM feed_state)"
-             " FROM change_batches");
+             " FROM change_log");
     raw_close(first);
 }
 

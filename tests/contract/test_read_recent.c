@@ -186,9 +186,9 @@ static void changes_are_counted_by_minutes(void **state) {
     put_user(f, "a", 1, true);
     (void)mark_of(f);
     const char *pos = fix_kind == DB_SQLITE ? "seq" : "pos";
-    x(f, "UPDATE %s SET at = %lld", log_stamps(), (long long)T0 - 1000);
-    x(f, "UPDATE %s SET at = %lld WHERE %s = 2", log_stamps(), (long long)T0 - 61000, pos);
-    x(f, "UPDATE %s SET at = %lld WHERE %s = 3", log_stamps(), (long long)T0 + 61000, pos);
+    x(f, "UPDATE change_log SET at = %lld", (long long)T0 - 1000);
+    x(f, "UPDATE change_log SET at = %lld WHERE %s = 2", (long long)T0 - 61000, pos);
+    x(f, "UPDATE change_log SET at = %lld WHERE %s = 3", (long long)T0 + 61000, pos);
     assert_ok(store_recent_rate(f->s, rate, 3, &e));
     assert_int_equal(rate[0], 0);
     assert_int_equal(rate[1], 1);

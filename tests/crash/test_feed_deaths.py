@@ -116,7 +116,7 @@ class FeedUnderFire(UpdaterTest):
         return self.archive.rows('SELECT head FROM feed_state')[0][0]
 
     def all_numbered(self):
-        waiting, head = self.archive.rows('SELECT (SELECT COUNT(*) FROM change_batches WHERE '
+        waiting, head = self.archive.rows('SELECT (SELECT COUNT(*) FROM change_log WHERE '
                                           'pos IS NULL), (SELECT head FROM feed_state)')[0]
         return head if waiting == 0 else None
 

@@ -124,12 +124,12 @@ class CdcOnPostgres(OnPostgres, Cdc):
     def test_a_failure_is_healed_by_a_reader(self):
         archive = self.with_orders()
         self.cdc(archive, 'install', '--table', 'orders', '--columns', 'v')
-        archive.execute('ALTER TABLE change_batches ADD CONSTRAINT no CHECK (table_id < 100)')
+        archive.execute('ALTER TABLE change_log ADD CONSTRAINT no CHECK (table_id < 100)')
         self.write(archive, "INSERT INTO orders VALUES (1, 'a', 'x')")
         self.assertEqual(self.tables(archive)['orders']['failures'], 1)
         self.assertIn(('warn', 'public.orders: 1 changes could not be logged and wait'),
                       self.doctor(archive))
-        archive.execute('ALTER TABLE change_batches DROP CONSTRAINT no')
+        archive.execute('ALTER TABLE change_log DROP CONSTRAINT no')
         tail = self.start('cdc', 'tail', '--db', archive.uri, '--since', 'oldest')
         wait_until(lambda: not archive.rows('SELECT 1 FROM cdc_failures'), PATIENCE,
                    'the failure to be healed')

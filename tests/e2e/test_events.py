@@ -138,7 +138,8 @@ class Feed:
     def test_what_was_pruned_is_a_gap(self):
         archive = self.filled()
         add_table(archive, NOTES, 'notes', True)
-        add_changes(archive, NOTES, 20)
+        for first in range(1, 20, 5):
+            add_changes(archive, NOTES, 5, first=first)
         server = self.serve(archive)
         stream = self.listen(server)
         epoch, head = id_of(stream.wait(

@@ -313,7 +313,7 @@ class FeedOnPostgres(OnPostgres, Fanout, E2E):
 
     def await_numbers(self, archive):
         def are_given():
-            return archive.rows('SELECT COUNT(*) FROM change_batches WHERE pos IS NULL')[0][0] == 0
+            return archive.rows('SELECT COUNT(*) FROM change_log WHERE pos IS NULL')[0][0] == 0
         wait_until(are_given, LONG, 'a number for every change', 0.1)
 
     def publisher(self, archive):
@@ -345,7 +345,7 @@ class FeedOnPostgres(OnPostgres, Fanout, E2E):
         self.addCleanup(first.signal, signal.SIGCONT)
         writers = self.write(archive, 20)
         writers.join()
-        expected = archive.rows('SELECT COUNT(*) FROM change_log')[0][0]
+        expected = archive.rows('SELECT COUNT(*) FROM changes')[0][0]
         for tail in listeners:
             self.heard(tail, expected)
         first.signal(signal.SIGCONT)
@@ -378,7 +378,7 @@ class FeedOnPostgres(OnPostgres, Fanout, E2E):
         way.mute()
         self.assertEqual(way.listening(), 0)
         self.write(archive, 5).join()
-        self.heard(tail, archive.rows('SELECT COUNT(*) FROM change_log')[0][0])
+        self.heard(tail, archive.rows('SELECT COUNT(*) FROM changes')[0][0])
         wait_until(lambda: way.listening() == 1, LONG, 'another LISTEN')
         self.everyone(archive, self.write_more(archive), tail)
 

@@ -30,7 +30,7 @@ class Searching:
         self.assertEqual(done.code, EXIT_DONE, done)
 
     def search(self, *arguments, code=EXIT_DONE):
-        result = self.run_tain('search', '--db', self.db.uri, *arguments)
+        result = self.run_tain('search', '--db', self.db.uri, '--search-time', '10m', *arguments)
         self.assertEqual(result.code, code, result)
         return result
 

@@ -370,9 +370,11 @@ class Workers:
 class FullQueue:
     def test_reader_waits(self):
         upstream, archive = self.upstream(ids=800), self.archive()
+        self.addCleanup(Pulse(upstream.url).stop)
         run = self.follow(archive, upstream, *ALONE, '--channel-capacity', 16, '--concurrency', 16,
                           '--stream-timeout', '15s')
-        self.addCleanup(Pulse(upstream.url).stop)
+        wait_until(lambda: upstream.stats()['streams_open'] and
+                   metric(run, 'realtime_listener_connected'), what='a stream')
         upstream.faults('items:delay=400')  # the reader waits for longer than the stream may rest
         began = time.monotonic()
         upstream.change(1, 800)

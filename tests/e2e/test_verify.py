@@ -169,7 +169,8 @@ class Everything(Proof):
         self.assert_complete(archive, demo, 1, LAST)
 
     def test_beside_a_running_catchup(self):
-        demo, archive = self.demo('items:delay=400'), self.archive()
+        # the last ids are so late that it is at work for as long as five looks take
+        demo, archive = self.demo('range=1201-1800:delay=4000', 'items:delay=200'), self.archive()
         run = self.start_catchup(archive, demo, '--end-id', LAST, '--segment-width', 100,
                                  '--batch-size', 50, '--concurrency', 24)
         wait_until(lambda: self.look(archive), what='the archive')

@@ -127,7 +127,7 @@ class EventStream:
         try:
             return wait_until(look, seconds, what)
         except AssertionError as late:
-            raise AssertionError(f'{late}: {self.frames[-5:]}') from None
+            raise AssertionError(f'{late}: {self.frames[-5:]}, ended={self.ended}') from None
 
     def wait_hello(self):
         return self.wait(lambda: self.of('hello'), what='hello')[0]
@@ -145,13 +145,11 @@ def log_of(archive):
 
 
 def drop_changes(archive, upto):
-    """As pruning does: those with a position up to `upto`."""
+    """As pruning does: those with a position up to `upto`, where a statement's end."""
     if isinstance(archive, Sqlite):
         archive.execute(f'DELETE FROM change_log WHERE seq <= {upto}')
     else:
-        archive.execute('BEGIN; DELETE FROM change_log l USING change_batches b '
-                        f'WHERE b.batch = l.batch AND b.pos + l.idx <= {upto}; '
-                        f'DELETE FROM change_batches WHERE pos + n - 1 <= {upto}; COMMIT')
+        archive.execute(f'DELETE FROM change_log WHERE pos + n - 1 <= {upto}')
 
 
 def heard(frames):
@@ -177,12 +175,15 @@ def add_changes(archive, number, n, size=10, first=1):
             f"json_object('id', i, 'pad', printf('%0{size}d', i)), {now} FROM t")
     else:
         archive.execute(
-            'WITH b AS (INSERT INTO change_batches (n, table_id, action, at) '
-            f"VALUES ({n}, {number}, 'insert', {now}) RETURNING batch) "
-            'INSERT INTO change_log (batch, idx, key, data) '
-            f"SELECT b.batch, i - {first}, json_build_object('id', i), json_build_object('id', i, "
-            f"'pad', lpad(i::text, {size}, '0')) "
-            f'FROM b, generate_series({first}, {first + n - 1}) i')
+            "WITH b AS (SELECT nextval('change_log_batch_seq') AS batch) "
+            'INSERT INTO change_log (batch, at, part, n, bytes, table_id, action, keys, data) '
+            f'SELECT (SELECT batch FROM b), {now}, MIN(i) - {first}, COUNT(*), '
+            f"SUM(octet_length(data)), {number}, 'insert', "
+            'array_agg(key ORDER BY i), array_agg(data ORDER BY i) '
+            "FROM (SELECT i, json_build_object('id', i)::text AS key, json_build_object('id', i, "
+            f"'pad', lpad(i::text, {size}, '0'))::text AS data "
+            f'FROM generate_series({first}, {first + n - 1}) i) t '
+            f'GROUP BY (i - {first}) / {max(1, min(1000, 131072 // (size + 32)))}')
 
 
 class Follower(threading.Thread):

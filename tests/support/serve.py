@@ -27,8 +27,8 @@ class Server:
     """`tain serve` on a free port. test.start() gives the process, and ends it."""
 
     def __init__(self, test, archive, *arguments, env=None):
-        self.run = test.start('serve', '--db', archive.uri, '--listen', '127.0.0.1:0', *arguments,
-                              env=env)
+        self.run = test.start('serve', '--db', archive.uri, '--listen', '127.0.0.1:0',
+                              '--search-time', f'{int(ANSWER)}s', *arguments, env=env)
         self.connection = None
         test.addCleanup(self.disconnect)
         self.port = int(wait_until(self._says_port, what='the server').group(1))

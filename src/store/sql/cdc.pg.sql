@@ -23,7 +23,10 @@ ORDER BY CASE WHEN n.nspname = $1 AND c.relname = $3 THEN 0 ELSE 1 END LIMIT 1;
 
 -- name: cdc_columns
 -- Columns in their order; those of the key with its place and the operator of its index. In place
--- of a domain its base: what a domain checks is none of ours to run.
+-- of a domain its base: what a domain checks is none of ours to run. The last column says on which
+-- settings of a session its JSON depends: 1 time zone, 2 digits of floats, 4 form of bytea, 8 of
+-- intervals, 16 of dates; any of them where that is not known. Times in JSON are always ISO; those
+-- of a key are texts too.
 WITH chosen AS (
     SELECT i.indexrelid, i.indkey, i.indclass, i.indnkeyatts
     FROM pg_index i
@@ -46,7 +49,15 @@ WITH chosen AS (
 )
 SELECT a.attname::text, format('%I.%I', tn.nspname, t.typname), COALESCE(k.place, 0),
        COALESCE(k.equals, ''), a.atttypid IN (20, 21, 23),
-       a.atttypid IN (16, 18, 19, 20, 21, 23, 25, 26, 1042, 1043, 1082, 1114, 1700, 2950)
+       CASE WHEN a.atttypid IN (16, 18, 19, 20, 21, 23, 25, 26, 114, 1005, 1007, 1009, 1015, 1016,
+                                 1042, 1043, 1082, 1114, 1700, 2950, 3802)
+            THEN 0
+            WHEN k.place IS NOT NULL THEN 31
+            WHEN a.atttypid = 1184 THEN 1
+            WHEN a.atttypid IN (700, 701) THEN 2
+            WHEN a.atttypid = 17 THEN 4
+            WHEN a.atttypid = 1186 THEN 8
+            ELSE 31 END
 FROM pg_attribute a
 CROSS JOIN LATERAL (
     WITH RECURSIVE down AS (

@@ -1,17 +1,13 @@
 -- name: feed_state_get
--- Of the oldest batch the low end may be gone already.
 SELECT (SELECT MAX(epoch) FROM feed_epochs), head,
-       COALESCE((SELECT b.pos + COALESCE((SELECT MIN(l.idx) FROM change_log l
-                                          WHERE l.batch = b.batch), 0)
-                 FROM change_batches b WHERE b.pos IS NOT NULL ORDER BY b.pos LIMIT 1), head + 1),
-       COALESCE(history_to, 0),
+       COALESCE((SELECT MIN(pos) FROM change_log), head + 1), COALESCE(history_to, 0),
        (SELECT COUNT(*) FROM cdc_tables WHERE removed_at IS NOT NULL)
 FROM feed_state;
 
 -- name: feed_look
 -- Is this a standby, and is there anything to number, or a new life to be named? Who stood further
 -- than this database must hear of that before the next change.
-SELECT r.standby, EXISTS (SELECT 1 FROM change_batches WHERE pos IS NULL) OR CASE WHEN NOT r.standby
+SELECT r.standby, EXISTS (SELECT 1 FROM change_log WHERE pos IS NULL) OR CASE WHEN NOT r.standby
        THEN (SELECT mark FROM feed_epochs ORDER BY epoch DESC LIMIT 1) IS DISTINCT FROM feed_mark()
        ELSE false END
 FROM (SELECT pg_is_in_recovery() AS standby) AS r;
@@ -22,8 +18,8 @@ FROM (SELECT pg_is_in_recovery() AS standby) AS r;
 SELECT head FROM feed_state WHERE only_row = 1 FOR UPDATE;
 
 -- name: feed_number
--- The next positions for at most $1 batches; a new epoch first, where this is another life of the
--- database than the last one that numbered. Rings ($2) when there is something to hear.
+-- The next positions for at most $1 rows of the log; a new epoch first, where this is another life
+-- of the database than the last one that numbered. Rings ($2) when there is something to hear.
 WITH life AS (
     INSERT INTO feed_epochs (epoch, from_pos, mark, began_at)
     SELECT GREATEST(tain_now_ms() / 1000, e.epoch + 1), s.head, feed_mark(), tain_now_ms()
@@ -31,13 +27,15 @@ WITH life AS (
     WHERE e.mark IS DISTINCT FROM feed_mark()
     RETURNING epoch
 ), todo AS (
-    SELECT w.batch, SUM(w.n) OVER (ORDER BY w.batch ROWS UNBOUNDED PRECEDING) - w.n AS before
-    FROM (SELECT batch, n FROM change_batches WHERE pos IS NULL ORDER BY batch LIMIT $1) AS w
+    SELECT w.batch, w.part,
+           SUM(w.n) OVER (ORDER BY w.batch, w.part ROWS UNBOUNDED PRECEDING) - w.n AS before
+    FROM (SELECT batch, part, n FROM change_log
+          WHERE pos IS NULL ORDER BY batch, part LIMIT $1) AS w
 ), numbered AS (
-    UPDATE change_batches b SET pos = s.head + t.before + 1
+    UPDATE change_log l SET pos = s.head + t.before + 1
     FROM feed_state s, todo t
-    WHERE b.batch = t.batch AND b.pos IS NULL
-    RETURNING b.n
+    WHERE l.batch = t.batch AND l.part = t.part AND l.pos IS NULL
+    RETURNING l.n
 ), moved AS (
     UPDATE feed_state SET head = head + (SELECT COALESCE(SUM(n), 0) FROM numbered)
 )
@@ -45,54 +43,49 @@ SELECT n.n, CASE WHEN n.n > 0 OR EXISTS (SELECT 1 FROM life) THEN pg_notify($2, 
 FROM (SELECT COALESCE(SUM(n), 0) AS n FROM numbered) AS n;
 
 -- name: feed_read
--- The changes at the $2 positions behind $1, no further than $3 bytes (the length of a text is
--- known without reading it). They begin in the middle of a batch, perhaps.
-SELECT t.pos + t.idx, t.at, t.table_id, c.schema_name, c.table_name, c.is_public, t.action, t.key,
-       CASE WHEN octet_length(t.data) <= $4 THEN t.data END,
+-- The changes at the $2 positions behind $1, no further than some $3 bytes: rows of the log that
+-- are beyond that are not opened. They begin in the middle of such a row, perhaps. The limit keeps
+-- the plan to the index, whatever the statistics say.
+SELECT t.pos + t.place, t.at, t.table_id, c.schema_name, c.table_name, c.is_public, t.action, t.key,
+       CASE WHEN octet_length(t.json) <= $4 THEN t.json END,
        CASE WHEN t.pos > (SELECT from_pos FROM feed_epochs ORDER BY epoch DESC LIMIT 1)
             THEN (SELECT MAX(epoch) FROM feed_epochs)
             ELSE (SELECT MAX(epoch) FROM feed_epochs WHERE from_pos < t.pos) END,
        (SELECT topics FROM feed_state)
-FROM (SELECT b.pos, b.at, b.table_id, b.action, l.idx, l.key, l.data,
-             SUM(octet_length(l.data)) OVER (ORDER BY b.pos, l.idx ROWS UNBOUNDED PRECEDING) AS upto
-      FROM change_batches b CROSS JOIN LATERAL (
-          SELECT g.idx, g.key, g.data FROM change_log g
-          WHERE g.batch = b.batch AND g.idx > $1 - b.pos AND g.idx <= $1 - b.pos + $2
-          ORDER BY g.idx OFFSET 0) AS l
-      WHERE b.pos <= $1 + $2
-        AND b.pos >= COALESCE((SELECT MAX(pos) FROM change_batches WHERE pos <= $1 + 1), $1)) AS t
+FROM (SELECT w.pos, w.at, w.table_id, w.action, generate_series(0, w.n - 1) AS place,
+             unnest(w.keys) AS key, unnest(w.data) AS json
+      FROM (SELECT l.*, SUM(l.bytes) OVER (ROWS UNBOUNDED PRECEDING) AS upto
+            FROM (SELECT pos, at, table_id, action, n, bytes, keys, data FROM change_log
+                  WHERE pos <= $1::bigint + $2::bigint
+                    AND pos >= COALESCE((SELECT MAX(pos) FROM change_log WHERE pos <= $1 + 1), $1)
+                  ORDER BY pos LIMIT $2 + 1) AS l
+            WHERE l.pos + l.n > $1 + 1) AS w
+      WHERE w.upto - w.bytes < $3) AS t
 LEFT JOIN cdc_tables c ON c.table_id = t.table_id
-WHERE COALESCE(t.upto, 0) - COALESCE(octet_length(t.data), 0) < $3
-ORDER BY t.pos, t.idx;
+WHERE t.pos + t.place > $1 AND t.pos + t.place <= $1 + $2
+ORDER BY t.pos, t.place;
 
 -- name: feed_waiting
-SELECT GREATEST(tain_now_ms() - at, 0) FROM change_batches WHERE pos IS NULL ORDER BY batch LIMIT 1;
+SELECT GREATEST(tain_now_ms() - at, 0) FROM change_log
+WHERE pos IS NULL ORDER BY batch, part LIMIT 1;
 
 -- name: feed_prune_to
--- Below which position all may go: of the $3 oldest batches those in front of the first change that
--- is no older than $1 and among the last $2; and no more than $3 changes. NULL: there are none.
+-- Below which position all may go: of the rows of the log with the $3 oldest changes those in front
+-- of the first with a change that is no older than $1 and among the last $2. NULL: there are none.
 WITH low AS (
-    SELECT batch, pos, n, at FROM change_batches WHERE pos IS NOT NULL ORDER BY pos LIMIT $3
+    SELECT pos, n, at FROM change_log
+    WHERE pos < (SELECT MIN(pos) FROM change_log) + $3 ORDER BY pos LIMIT $3
 )
-SELECT LEAST(
-    COALESCE((SELECT MIN(GREATEST(l.pos, s.head - $2 + 1)) FROM low l, feed_state s
-              WHERE l.at >= tain_now_ms() - $1 AND l.pos + l.n > s.head - $2 + 1),
-             (SELECT MAX(pos + n) FROM low)),
-    (SELECT l.pos + (SELECT MIN(g.idx) FROM change_log g WHERE g.batch = l.batch) + $3
-     FROM low l ORDER BY l.pos LIMIT 1));
+SELECT COALESCE((SELECT MIN(l.pos) FROM low l, feed_state s
+                 WHERE l.at >= tain_now_ms() - $1 AND l.pos + l.n > s.head - $2 + 1),
+                (SELECT MAX(pos + n) FROM low));
 
 -- name: feed_prune
--- Whole batches, and the low end of the one that $1 is in.
-WITH low AS (
-    SELECT batch, pos, n FROM change_batches WHERE pos < $1
-), part AS (
-    SELECT batch, $1 - pos AS upto FROM low WHERE pos + n > $1
-), gone AS (
-    DELETE FROM change_batches WHERE pos < $1 AND pos + n <= $1
+-- Whole rows of the log. How many changes those were.
+WITH gone AS (
+    DELETE FROM change_log WHERE pos < $1 RETURNING n
 )
-DELETE FROM change_log
-WHERE batch = ANY (ARRAY(SELECT batch FROM low WHERE pos + n <= $1))
-   OR (batch = (SELECT batch FROM part) AND idx < (SELECT upto FROM part));
+SELECT n FROM gone;
 
 -- name: feed_new_epoch
 INSERT INTO feed_epochs (epoch, from_pos, mark, began_at)
@@ -121,47 +114,46 @@ SELECT COALESCE((SELECT head FROM feed_state), 0);
 -- name: recent_items
 -- Each once, by its newest change, out of the newest $2 changes.
 SELECT t.id, MAX(t.pos) FROM (
-    SELECT (l.key::json ->> 'id')::bigint AS id, b.pos + l.idx AS pos
+    SELECT (u.key::json ->> 'id')::bigint AS id, l.pos + u.place - 1 AS pos
     FROM (SELECT w.*, SUM(w.n) OVER (ORDER BY w.pos DESC ROWS UNBOUNDED PRECEDING) AS upto
-          FROM (SELECT batch, pos, n FROM change_batches
+          FROM (SELECT pos, n, keys FROM change_log
                 WHERE table_id = 1 AND pos IS NOT NULL AND action IN ('insert', 'update')
-                ORDER BY pos DESC LIMIT $2) AS w) AS b
-    JOIN change_log l ON l.batch = b.batch AND l.idx >= b.upto - $2
-    WHERE b.upto - b.n < $2) AS t
+                ORDER BY pos DESC LIMIT $2) AS w) AS l
+    CROSS JOIN LATERAL unnest(l.keys) WITH ORDINALITY AS u (key, place)
+    WHERE l.upto - l.n < $2 AND u.place - 1 >= l.upto - $2) AS t
 GROUP BY t.id ORDER BY 2 DESC LIMIT $1;
 
 -- name: recent_names
 SELECT t.id, MAX(t.pos) FROM (
-    SELECT l.key::json ->> 'id' AS id, b.pos + l.idx AS pos
+    SELECT u.key::json ->> 'id' AS id, l.pos + u.place - 1 AS pos
     FROM (SELECT w.*, SUM(w.n) OVER (ORDER BY w.pos DESC ROWS UNBOUNDED PRECEDING) AS upto
-          FROM (SELECT batch, pos, n FROM change_batches
+          FROM (SELECT pos, n, keys FROM change_log
                 WHERE table_id = 2 AND pos IS NOT NULL AND action IN ('insert', 'update')
-                ORDER BY pos DESC LIMIT $2) AS w) AS b
-    JOIN change_log l ON l.batch = b.batch AND l.idx >= b.upto - $2
-    WHERE b.upto - b.n < $2) AS t
+                ORDER BY pos DESC LIMIT $2) AS w) AS l
+    CROSS JOIN LATERAL unnest(l.keys) WITH ORDINALITY AS u (key, place)
+    WHERE l.upto - l.n < $2 AND u.place - 1 >= l.upto - $2) AS t
 GROUP BY t.id ORDER BY 2 DESC LIMIT $1;
 
 -- name: recent_since
 -- Each once, by its newest change, out of the $2 changes behind $1; and how many those are.
 SELECT CASE t.table_id WHEN 1 THEN t.id::bigint END, CASE t.table_id WHEN 2 THEN t.id END,
        MAX(t.pos), COUNT(*)
-FROM (SELECT b.table_id, l.key::json ->> 'id' AS id, b.pos + l.idx AS pos
+FROM (SELECT l.table_id, u.key::json ->> 'id' AS id, l.pos + u.place - 1 AS pos
       FROM (SELECT w.*, SUM(w.n - w.had) OVER (ORDER BY w.pos ROWS UNBOUNDED PRECEDING) AS upto
-            FROM (SELECT batch, pos, n, table_id, GREATEST($1 + 1 - pos, 0) AS had
-                  FROM change_batches
-                  WHERE pos >= COALESCE((SELECT MAX(pos) FROM change_batches
-                                         WHERE pos <= $1 + 1), $1)
+            FROM (SELECT pos, n, keys, table_id, GREATEST($1 + 1 - pos, 0) AS had FROM change_log
+                  WHERE pos >= COALESCE((SELECT MAX(pos) FROM change_log WHERE pos <= $1 + 1), $1)
                     AND pos + n > $1 + 1
                     AND table_id <= 2 AND action IN ('insert', 'update')
-                  ORDER BY pos LIMIT $2) AS w) AS b
-      JOIN change_log l ON l.batch = b.batch AND l.idx >= b.had AND l.idx < b.n + $2 - b.upto
-      WHERE b.upto - (b.n - b.had) < $2) AS t
+                  ORDER BY pos LIMIT $2) AS w) AS l
+      CROSS JOIN LATERAL unnest(l.keys) WITH ORDINALITY AS u (key, place)
+      WHERE l.upto - (l.n - l.had) < $2
+        AND u.place - 1 >= l.had AND u.place - 1 < l.n + $2 - l.upto) AS t
 GROUP BY t.table_id, t.id ORDER BY 3;
 
 -- name: recent_rate
--- Changes of items by whole minutes before now, of the last $1 minutes and the newest $2 batches.
+-- Changes of items by whole minutes before now, of the last $1 minutes and the newest $2 rows.
 SELECT (tain_now_ms() - t.at) / 60000, SUM(t.n)
-FROM (SELECT at, n FROM change_batches
+FROM (SELECT at, n FROM change_log
       WHERE table_id = 1 AND pos IS NOT NULL AND action IN ('insert', 'update')
       ORDER BY pos DESC LIMIT $2) AS t
 WHERE t.at > tain_now_ms() - $1 * 60000 AND t.at <= tain_now_ms() GROUP BY 1;

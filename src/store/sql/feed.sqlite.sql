@@ -38,7 +38,7 @@ SELECT COALESCE((SELECT MIN(seq) FROM low
                 (SELECT MAX(seq) + 1 FROM low));
 
 -- name: feed_prune
-DELETE FROM change_log WHERE seq < $1;
+DELETE FROM change_log WHERE seq < $1 RETURNING 1;
 
 -- name: feed_new_epoch
 INSERT INTO feed_epochs (epoch, from_pos, began_at)
