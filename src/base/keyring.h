@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 
-#define KEYRING_KEY_MAX 1024 /* bytes; a longer key is not taken */
+#define KEYRING_KEY_MAX 8192 /* bytes; a longer key is not taken */
 
 struct keyring;
 struct keyring *keyring_new(size_t max);

@@ -55,7 +55,7 @@ static int work(const struct settings *s, struct stop_token *stop, struct monito
         notify_stopping(n, e.msg);
         return v == V_INVALID ? EXIT_USAGE : EXIT_FAILED;
     }
-    log_info("stopped; nothing is held");
+    log_info(w.gave_back ? "stopped; nothing is held" : "stopped");
     return EXIT_DONE;
 }
 

@@ -31,10 +31,11 @@ static enum verdict step(void *worker, struct err *e) {
     return engine_step(w->engine, NO_DEADLINE, e);
 }
 
-static void unmake(void *worker, bool died) {
+static void unmake(void *worker, bool died UNUSED) {
     struct enriching *w = worker;
     struct err e;
-    if (!died && engine_stop(w->engine, &e) != V_OK)
+    w->gave_back = engine_stop(w->engine, &e) == V_OK;
+    if (!w->gave_back)
         log_warn("what was held could not be given back; the sweep will free it", LE(&e));
 }
 

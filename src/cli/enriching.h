@@ -20,6 +20,7 @@ struct enriching {
     struct feed_reader *reader;
     struct engine *engine;
     struct crew *crew;
+    bool gave_back; /* after the stop: nothing is held any more */
 };
 
 /* Reads the plan: V_INVALID names file and line. */

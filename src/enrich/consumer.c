@@ -83,23 +83,25 @@ static const json_t *column(const json_t *root, const char *part, struct str nam
 
 /* Where the row says that it needs nothing, nobody has to ask the database. A row that is too large
  * for the log, or whose status is not logged, has to be asked for. */
-static bool may_be_pending(const json_t *root, const struct source_spec *spec) {
-    const json_t *status = column(root, "data", spec->status);
+static bool may_be_pending(const json_t *root, const struct source *s, struct str pending) {
+    const json_t *status = column(root, "data", source_status(s));
     if (!json_is_string(status))
         return true;
     struct str is = {json_string_value(status), json_string_length(status)};
-    return str_eq(is, spec->states[ROW_PENDING]);
+    return str_eq(is, pending);
 }
 
 static void offer(struct consumer *c, size_t source, const struct feed_event *ev,
                   const json_t *root) {
-    const struct source_spec *spec = &engine_source(c->engine, source)->spec;
-    const json_t *value = column(root, "key", spec->key);
+    const struct source *s = c->engine->works[source].source;
+    struct str pending = engine_source(c->engine, source)->spec.states[ROW_PENDING];
+    const json_t *value = column(root, "key", source_key(s));
     char number[64];
     struct str key;
     enrich_received(source);
-    if ((ev->action != FEED_INSERT && ev->action != FEED_UPDATE) || !may_be_pending(root, spec) ||
-        !key_text(value ? value : column(root, "data", spec->key), number, &key)) {
+    if ((ev->action != FEED_INSERT && ev->action != FEED_UPDATE) ||
+        !may_be_pending(root, s, pending) ||
+        !key_text(value ? value : column(root, "data", source_key(s)), number, &key)) {
         enrich_event(source, EVENT_IGNORED);
         return;
     }

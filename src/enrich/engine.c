@@ -25,9 +25,9 @@ static void set_up_works(struct engine *g) {
     for (size_t i = 0; i < g->o.plan->n_sources; i++) {
         struct work *w = &g->works[i];
         w->ring = keyring_new(g->o.ring ? g->o.ring : ENGINE_RING);
-        w->cursor_n = -1;
         w->due_at = NO_DEADLINE;
         arena_init(&w->picked_arena);
+        arena_init(&w->cursor_arena);
     }
 }
 
@@ -83,6 +83,7 @@ void engine_free(struct engine *g) {
         store_source_close(g->works[i].source);
         keyring_free(g->works[i].ring);
         arena_release(&g->works[i].picked_arena);
+        arena_release(&g->works[i].cursor_arena);
     }
     store_close(g->store);
     for (size_t i = 0; i < ENGINE_BUSY_MAX; i++)
@@ -222,14 +223,29 @@ static void let_go(struct engine *g, struct row *r) {
     struct lane *l = r->lane;
     if (r->stage == ROW_CALLING && r->slot >= 0)
         l->give_back[l->n_give_back++] = r->slot;
+    l->probe_back = l->probe_back || (r->stage == ROW_CALLING && r->probe);
     r->final = false;
     r->release = (struct release){.key = r->key, .token = r->token};
     engine_decided(g, r);
 }
 
+static enum verdict give_turns_back(struct engine *g, struct err *e) {
+    enum verdict v = V_OK;
+    for (size_t i = 0; v == V_OK && i < g->o.plan->n_providers; i++) {
+        struct lane *l = &g->lanes[i];
+        lane_drop_turns(l);
+        l->n_ready = 0;
+        if (l->n_give_back || l->probe_back)
+            v = lane_give_back(g, l, e);
+    }
+    return v;
+}
+
+/* Also after a step that failed: so whatever can be given back is, and what cannot be is told. */
 enum verdict engine_stop(struct engine *g, struct err *e) {
+    struct err more;
     g->o.caller->cancel_all(g->o.caller);
-    enum verdict v = judge_answered(g, e);
+    enum verdict v = judge_answered(g, e), slots;
     g->n_answered = 0;
     for (size_t i = 0; i < ENGINE_BUSY_MAX; i++)
         if (g->rows[i].stage == ROW_READY || g->rows[i].stage == ROW_CALLING ||
@@ -237,13 +253,8 @@ enum verdict engine_stop(struct engine *g, struct err *e) {
             let_go(g, &g->rows[i]);
     if (v == V_OK)
         v = write_decided(g, true, e);
-    for (size_t i = 0; i < g->o.plan->n_providers; i++) {
-        struct lane *l = &g->lanes[i];
-        lane_drop_turns(l);
-        l->n_ready = 0;
-        if (v == V_OK && l->n_give_back)
-            v = store_lane_give_back(g->store, l->provider->name, str_of(g->o.holder), l->give_back,
-                                     l->n_give_back, e);
-    }
-    return v;
+    if (v != V_OK && v != V_RETRY)
+        v = write_given_up(g, e);
+    slots = give_turns_back(g, v == V_OK ? e : &more);
+    return v == V_OK ? slots : v;
 }

@@ -47,7 +47,8 @@ int64_t engine_down_ms(const struct engine *g);
 /* A lane that is paused because its provider refused our key; NULL: none. Any thread; the name is
  * in static storage. */
 const char *engine_refused(const struct engine *g);
-/* Gives back what it holds, without spending an attempt, and its slots. Then engine_free(). */
+/* Gives back what it holds, without spending an attempt, and its slots; also when a step has
+ * failed. Then engine_free(). */
 MUST_CHECK enum verdict engine_stop(struct engine *g, struct err *e);
 void engine_free(struct engine *g); /* NULL is fine */
 

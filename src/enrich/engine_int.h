@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "enrich/consumer.h"
 #include "enrich/engine.h"
+#include "policy/backoff.h"
 #include "store/lanes.h"
 
 #define LEASE_GRACE_MS 60000 /* a claim is held for a call's longest time and this */
@@ -72,8 +73,8 @@ struct work {
     /* the sweep */
     int64_t sweep_at, due_at, scan_again_at, count_at;
     bool scanning;
-    char cursor[KEYRING_KEY_MAX + 1];
-    int cursor_n; /* -1: from the first */
+    struct arena cursor_arena;
+    struct str cursor; /* absent: from the first */
 };
 
 struct engine {
@@ -102,17 +103,26 @@ static inline const struct plan_source *engine_source(const struct engine *g, si
     return &g->o.plan->sources[i];
 }
 
+/* The table said no: that is of one row, of its values or of a rule of the owner's. */
+static inline bool row_is_refused(enum verdict v) {
+    return v == V_CONFLICT || v == V_INVALID || v == V_LIMIT;
+}
+
 /* engine_lane.c: turns, claims, calls. */
 MUST_CHECK enum verdict lane_work(struct engine *g, struct lane *l, struct err *e);
 int64_t lane_next(const struct engine *g, const struct lane *l); /* clock_mono() */
 void lane_drop_turns(struct lane *l);
+MUST_CHECK enum verdict lane_give_back(struct engine *g, struct lane *l, struct err *e);
 
 /* engine_judge.c: what an answer means for its row and its lane. */
+extern const struct backoff engine_again; /* before another attempt of a row */
 MUST_CHECK enum verdict judge_answered(struct engine *g, struct err *e);
 
 /* engine_write.c: decisions into the database. */
 void engine_decided(struct engine *g, struct row *r);
 MUST_CHECK enum verdict write_decided(struct engine *g, bool all, struct err *e);
+/* What is decided and cannot be written is given back, as if it had never been called for. */
+MUST_CHECK enum verdict write_given_up(struct engine *g, struct err *e);
 int64_t write_next(const struct engine *g);
 
 /* engine_sweep.c */

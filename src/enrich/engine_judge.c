@@ -4,13 +4,12 @@
 
 #include "base/log.h"
 #include "enrich/enrich_metrics.h"
-#include "policy/backoff.h"
 
 #include <stdio.h>
 
 #define WAIT_DEFAULT_MS 30000 /* 429 that says nothing */
 
-static const struct backoff again = {.initial_ms = 15000, .max_ms = 3600000, .jitter_ms = 5000};
+const struct backoff engine_again = {.initial_ms = 15000, .max_ms = 3600000, .jitter_ms = 5000};
 
 /* The class of an answer: of the call, and then of what is in it. */
 enum judged {
@@ -96,19 +95,19 @@ static enum verdict tell_lane(struct engine *g, struct row *r, const struct judg
         [JUDGED_WAIT] = LANE_WAIT, [JUDGED_AUTH] = LANE_AUTH};
     enum lane_result result = results[j->how];
     struct lane *l = r->lane;
-    bool changed = false;
+    struct lane_told told;
     l->cautious = result != LANE_OK;
     if (result == LANE_OK && !l->troubled && !r->probe && !l->open)
         return V_OK;
     int64_t wait = r->result.retry_after_ms >= 0 ? r->result.retry_after_ms : WAIT_DEFAULT_MS;
-    enum verdict v = store_lane_report(g->store, l->provider->name, result, wait, &changed, e);
+    enum verdict v = store_lane_report(g->store, l->provider->name, result, wait, &told, e);
     if (v != V_OK)
         return v;
     l->troubled = result != LANE_OK;
-    l->open = result == LANE_TRANSIENT ? l->open || changed : l->open && result != LANE_OK;
+    l->open = told.open;
     if (result != LANE_OK)
         lane_drop_turns(l); /* what was granted to a lane that was well */
-    if (changed)
+    if (told.changed)
         log_lane(r,
                  result == LANE_AUTH ? "the provider refuses us: the lane is paused"
                  : result == LANE_OK ? "the provider is well again"
@@ -138,13 +137,13 @@ static void decide(struct engine *g, struct row *r, const struct judgement *j) {
         r->verdict = final_of(r, j, ROW_FAILED);
     } else {
         r->final = false;
-        r->release =
-            (struct release){.key = r->key,
-                             .token = r->token,
-                             .spent = spent,
-                             .wait_ms = spent ? backoff_wait_ms(&again, r->attempts, &g->rng) : 0,
-                             .error_class = str_of(j->class),
-                             .error = j->error};
+        r->release = (struct release){
+            .key = r->key,
+            .token = r->token,
+            .spent = spent,
+            .wait_ms = spent ? backoff_wait_ms(&engine_again, r->attempts, &g->rng) : 0,
+            .error_class = str_of(j->class),
+            .error = j->error};
     }
     engine_decided(g, r);
 }

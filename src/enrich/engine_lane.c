@@ -9,6 +9,11 @@
 
 #define PAUSED_LOOK_MS 2000 /* a lane that was paused: has anyone resumed it? */
 #define FULL_LOOK_MS 50
+#define NOT_SENT_MS 1000 /* too much is under way */
+
+static size_t at_most(size_t a, size_t b) {
+    return a < b ? a : b;
+}
 
 static size_t keys_waiting(const struct engine *g, const struct lane *l) {
     size_t n = 0;
@@ -23,6 +28,7 @@ void lane_drop_turns(struct lane *l) {
     for (size_t i = 0; i < l->n_slots; i++)
         l->give_back[l->n_give_back++] = l->slots[i];
     l->n_slots = 0;
+    l->probe_back = l->probe_back || (l->probe && l->used < l->turns.n);
     l->turns.n = l->used = 0;
 }
 
@@ -58,10 +64,8 @@ static void take_grant(struct lane *l, const struct lane_turns *t, int64_t now) 
     l->used = 0;
     l->probe = grant->probe;
     l->open = l->open && grant->probe;
-    if (l->provider->limits.slots > 0) {
-        memcpy(l->slots, t->slots, (size_t)grant->n * sizeof l->slots[0]);
-        l->n_slots = (size_t)grant->n;
-    }
+    l->n_slots = t->n_slots;
+    memcpy(l->slots, t->slots, t->n_slots * sizeof l->slots[0]);
 }
 
 static enum verdict ask_turns(struct engine *g, struct lane *l, size_t want, struct err *e) {
@@ -121,14 +125,13 @@ static void start_call(struct engine *g, struct row *r) {
     r->probe = l->probe;
     enum verdict v =
         g->o.caller->start(g->o.caller, l->provider, src->request.method, r->path, r->body, r, &e);
+    if (v == V_INVALID) { /* and it will not become a request by being tried again */
+        fail_row(g, r, "request", &e);
+        return;
+    }
     if (v != V_OK) {
         r->final = false;
-        r->release = (struct release){.key = r->key,
-                                      .token = r->token,
-                                      .spent = true,
-                                      .wait_ms = 1000,
-                                      .error_class = STR("not_sent"),
-                                      .error = arena_str(&r->arena, str_of(e.msg))};
+        r->release = (struct release){.key = r->key, .token = r->token, .wait_ms = NOT_SENT_MS};
         engine_decided(g, r);
         return;
     }
@@ -175,13 +178,16 @@ static void note_claim(size_t source, const struct row_claim *c, int from) {
     }
 }
 
-static enum verdict claim(struct engine *g, struct lane *l, size_t source, size_t want,
-                          struct err *e) {
+static void forget_picked(struct work *w, size_t n) {
+    w->n_picked -= n;
+    memmove(w->picked, w->picked + n, w->n_picked * sizeof w->picked[0]);
+    memmove(w->picked_from, w->picked_from + n, w->n_picked * sizeof w->picked_from[0]);
+}
+
+/* The first n that were picked. */
+static enum verdict claim_first(struct engine *g, struct lane *l, size_t source, size_t n,
+                                struct err *e) {
     struct work *w = &g->works[source];
-    pick(w, want < ENGINE_BATCH ? want : ENGINE_BATCH);
-    if (w->n_picked == 0)
-        return V_OK;
-    size_t n = w->n_picked < want ? w->n_picked : want;
     struct row_claim *claims = arena_zalloc(&g->scratch, n * sizeof *claims);
     fault_hit("enrich_before_claim");
     enum verdict v =
@@ -192,15 +198,45 @@ static enum verdict claim(struct engine *g, struct lane *l, size_t source, size_
     fault_hit("enrich_after_claim");
     int from[ENGINE_BATCH];
     memcpy(from, w->picked_from, n * sizeof from[0]);
-    w->n_picked -= n;
-    memmove(w->picked, w->picked + n, w->n_picked * sizeof w->picked[0]);
-    memmove(w->picked_from, w->picked_from + n, w->n_picked * sizeof w->picked_from[0]);
+    forget_picked(w, n);
     for (size_t i = 0; i < n; i++) {
         note_claim(source, &claims[i], from[i]);
         if (claims[i].result == CLAIM_WON)
             take_row(g, l, source, &claims[i]);
     }
     return V_OK;
+}
+
+/* The table does not let this row be claimed: it stays as it is, and is tried again with the next
+ * sweep. */
+static void pass_over(struct engine *g, size_t source, const struct err *e) {
+    struct work *w = &g->works[source];
+    char key[120];
+    snprintf(key, sizeof key, "%.*s", STR_FMT(w->picked[0]));
+    log_warn("the table refuses that this row be claimed", LS("key", key), LE(e));
+    if (w->picked_from[0] == FROM_FEED)
+        enrich_event(source, EVENT_IGNORED);
+    forget_picked(w, 1);
+}
+
+static enum verdict claim(struct engine *g, struct lane *l, size_t source, size_t want,
+                          struct err *e) {
+    struct work *w = &g->works[source];
+    pick(w, at_most(want, ENGINE_BATCH));
+    size_t n = at_most(w->n_picked, want);
+    if (n == 0)
+        return V_OK;
+    enum verdict v = claim_first(g, l, source, n, e);
+    if (!row_is_refused(v))
+        return v;
+    for (v = V_OK; v == V_OK && n > 0; n--) { /* one of them, so each by itself */
+        v = claim_first(g, l, source, 1, e);
+        if (!row_is_refused(v))
+            continue;
+        pass_over(g, source, e);
+        v = V_OK;
+    }
+    return v;
 }
 
 /* The sources of a lane take turns. */
@@ -215,16 +251,28 @@ static size_t next_source(struct engine *g, struct lane *l) {
     return l->sources[0];
 }
 
-static size_t at_most(size_t a, size_t b) {
-    return a < b ? a : b;
+/* Slots, and a probe that nobody used. */
+enum verdict lane_give_back(struct engine *g, struct lane *l, struct err *e) {
+    struct lane_turns none;
+    const struct lane_ask ask = {
+        .name = l->provider->name,
+        .holder = str_of(g->o.holder),
+        .give_back = l->give_back,
+        .n_give_back = l->n_give_back,
+        .probe_back = l->probe_back,
+    };
+    enum verdict v = l->probe_back ? store_lane_take(g->store, &ask, &none, e)
+                                   : store_lane_give_back(g->store, ask.name, ask.holder,
+                                                          l->give_back, l->n_give_back, e);
+    if (v == V_OK) {
+        l->n_give_back = 0;
+        l->probe_back = false;
+    }
+    return v;
 }
 
-static enum verdict give_slots_back(struct engine *g, struct lane *l, struct err *e) {
-    enum verdict v = store_lane_give_back(g->store, l->provider->name, str_of(g->o.holder),
-                                          l->give_back, l->n_give_back, e);
-    if (v == V_OK)
-        l->n_give_back = 0;
-    return v;
+static bool has_to_give_back(const struct lane *l) {
+    return l->n_give_back || l->probe_back;
 }
 
 /* The claim took time: turns that are lost by now are not used, and rows without one wait for the
@@ -291,18 +339,18 @@ enum verdict lane_work(struct engine *g, struct lane *l, struct err *e) {
     release_ready(g, l, now);
     if (l->turns.n && !has_turns(l, now * 1000))
         l->give_by = now; /* somebody else may wait for these slots */
-    return l->n_give_back && now >= l->give_by ? give_slots_back(g, l, e) : V_OK;
+    return has_to_give_back(l) && now >= l->give_by ? lane_give_back(g, l, e) : V_OK;
 }
 
-/* When the last of the turns in hand is lost, and its slot with it. */
+/* When the last of the turns in hand is lost, and its slot with it, or the probe that it is. */
 static int64_t turns_end(const struct lane *l) {
-    if (l->turns.n == 0 || l->n_slots == 0)
+    if (l->turns.n == 0 || (l->n_slots == 0 && !l->probe))
         return NO_DEADLINE;
     return (l->turns.until_us + (l->turns.n - 1) * l->turns.interval_us) / 1000 + 1;
 }
 
 int64_t lane_next(const struct engine *g, const struct lane *l) {
-    int64_t next = l->n_give_back ? l->give_by : NO_DEADLINE, when = turns_end(l);
+    int64_t next = has_to_give_back(l) ? l->give_by : NO_DEADLINE, when = turns_end(l);
     if (when < next)
         next = when;
     if (l->n_ready && l->ready_since + READY_MAX_MS < next)

@@ -5,6 +5,7 @@
 #include "enrich/engine_int.h"
 #include "enrich/enrich_metrics.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define PAGE 256
@@ -48,7 +49,7 @@ static enum verdict recheck(struct engine *g, struct work *w, struct err *e) {
 static void begin_scan(struct work *w, int64_t now) {
     w->scanning = true;
     w->scan_again_at = now + SCAN_REST_MS;
-    w->cursor_n = -1;
+    w->cursor = STR_NONE;
     w->due_at = NO_DEADLINE;
 }
 
@@ -60,21 +61,33 @@ static size_t page_size(const struct engine *g, const struct work *w) {
     return room < PAGE ? room : PAGE;
 }
 
+static void name_of(const struct engine *g, const struct work *w, char out[64]) {
+    snprintf(out, 64, "%.*s", STR_FMT(engine_source(g, number_of(g, w))->spec.name));
+}
+
+static void offer_found(const struct engine *g, struct work *w, struct str key) {
+    char name[64];
+    if (key.n <= KEYRING_KEY_MAX) {
+        (void)keyring_push_if_room(w->ring, key, FROM_SWEEP);
+        return;
+    }
+    name_of(g, w, name);
+    log_warn("a key is too long: its row is left alone", LS("source", name), LI("bytes", key.n),
+             LI("most", KEYRING_KEY_MAX));
+}
+
 static enum verdict scan(struct engine *g, struct work *w, size_t page, struct err *e) {
-    struct str keys[PAGE], after = STR_NONE;
+    struct str keys[PAGE];
     size_t n;
-    if (w->cursor_n >= 0)
-        after = (struct str){w->cursor, (size_t)w->cursor_n};
-    enum verdict v = store_pending(g->store, w->source, after, page, &g->scratch, keys, &n, e);
+    enum verdict v = store_pending(g->store, w->source, w->cursor, page, &g->scratch, keys, &n, e);
+    w->scanning = v == V_RETRY;
     if (v != V_OK)
         return v;
     for (size_t i = 0; i < n; i++)
-        (void)keyring_push_if_room(w->ring, keys[i], FROM_SWEEP);
-    w->scanning = n == page && keys[n - 1].n <= KEYRING_KEY_MAX;
-    if (w->scanning) {
-        memcpy(w->cursor, keys[n - 1].p, keys[n - 1].n);
-        w->cursor_n = (int)keys[n - 1].n;
-    }
+        offer_found(g, w, keys[i]);
+    w->scanning = n == page;
+    arena_reset(&w->cursor_arena);
+    w->cursor = w->scanning ? arena_str(&w->cursor_arena, keys[n - 1]) : STR_NONE;
     return V_OK;
 }
 
@@ -82,12 +95,13 @@ static enum verdict count(struct engine *g, struct work *w, struct err *e) {
     struct source_counts counts;
     int64_t began = engine_now(g);
     enum verdict v = store_source_count(g->store, w->source, &counts, e);
-    if (v != V_OK)
+    if (v == V_RETRY)
         return v;
-    enrich_rows(number_of(g, w), &counts);
-    int64_t now = engine_now(g), rest = 20 * (now - began);
-    w->count_at = now + (rest > COUNT_MS ? rest : COUNT_MS);
-    return V_OK;
+    int64_t now = engine_now(g), rest = 100 * (now - began);
+    w->count_at = now + (v != V_OK ? ENGINE_SWEEP_MS : rest > COUNT_MS ? rest : COUNT_MS);
+    if (v == V_OK)
+        enrich_rows(number_of(g, w), &counts);
+    return v;
 }
 
 /* When a row that had to wait may be pending again; not a scan for each of them. */
@@ -95,13 +109,28 @@ static int64_t due(const struct work *w) {
     return w->due_at > w->scan_again_at ? w->due_at : w->scan_again_at;
 }
 
+/* What a row of this table spoils (a filter that divides by its nothing, a trigger that says no) is
+ * told, and left for the next time: other rows and other sources go on. */
+static enum verdict tolerate(const struct engine *g, const struct work *w, enum verdict v,
+                             const struct err *e) {
+    if (!row_is_refused(v))
+        return v;
+    char name[64];
+    name_of(g, w, name);
+    log_error("a row of this source hinders its sweep", LS("source", name), LE(e));
+    return V_OK;
+}
+
+static enum verdict sweep(struct engine *g, struct work *w, struct err *e) {
+    enum verdict v = tolerate(g, w, free_stale(g, w, e), e);
+    return v == V_OK ? tolerate(g, w, recheck(g, w, e), e) : v;
+}
+
 enum verdict sweep_work(struct engine *g, struct work *w, struct err *e) {
     int64_t now = engine_now(g);
     enum verdict v = V_OK;
     if (now >= w->sweep_at) {
-        v = free_stale(g, w, e);
-        if (v == V_OK)
-            v = recheck(g, w, e);
+        v = sweep(g, w, e);
         if (v != V_OK)
             return v;
         w->sweep_at = now + ENGINE_SWEEP_MS;
@@ -111,9 +140,9 @@ enum verdict sweep_work(struct engine *g, struct work *w, struct err *e) {
     }
     size_t page = w->scanning ? page_size(g, w) : 0;
     if (page)
-        v = scan(g, w, page, e);
+        v = tolerate(g, w, scan(g, w, page, e), e);
     if (v == V_OK && now >= w->count_at)
-        v = count(g, w, e);
+        v = tolerate(g, w, count(g, w, e), e);
     return v;
 }
 

@@ -52,7 +52,17 @@ static enum verdict finalize(struct engine *g, struct work *w, struct row **rows
     return V_OK;
 }
 
-/* Its table does not take what came of it: the row is final without it. */
+static void to_release(struct engine *g, struct row *r, struct release release) {
+    struct work *w = &g->works[r->source];
+    release.key = r->key;
+    release.token = r->token;
+    r->final = false;
+    r->release = release;
+    w->releases[w->n_releases++] = r;
+}
+
+/* Its table does not take what came of it: the row is final without it. If it may not be that
+ * either, it is tried again, ever more rarely. */
 static enum verdict finalize_refused(struct engine *g, struct work *w, struct row *r,
                                      struct err *e) {
     log_row("the table refuses what was found", r, e->msg);
@@ -61,11 +71,16 @@ static enum verdict finalize_refused(struct engine *g, struct work *w, struct ro
     r->verdict.values = STR_NONE;
     r->verdict.error_class = STR("refused");
     r->verdict.error = error;
-    return finalize(g, w, &r, 1, e);
-}
-
-static bool row_is_refused(enum verdict v) {
-    return v == V_CONFLICT || v == V_INVALID || v == V_LIMIT;
+    enum verdict v = finalize(g, w, &r, 1, e);
+    if (!row_is_refused(v))
+        return v;
+    log_row("the table refuses that this row has failed", r, e->msg);
+    to_release(g, r,
+               (struct release){.spent = true,
+                                .wait_ms = backoff_wait_ms(&engine_again, r->attempts, &g->rng),
+                                .error_class = STR("refused"),
+                                .error = error});
+    return V_OK;
 }
 
 static enum verdict finalize_each(struct engine *g, struct work *w, struct row **rows, size_t n,
@@ -109,26 +124,66 @@ static void come_again(struct work *w, const struct release *r, int64_t now) {
         w->due_at = now + r->wait_ms;
 }
 
-static enum verdict write_releases(struct engine *g, struct work *w, struct err *e) {
+static enum verdict release(struct engine *g, struct work *w, struct row **rows, size_t n,
+                            struct err *e) {
     struct release releases[ENGINE_BATCH];
     bool done[ENGINE_BATCH];
-    while (w->n_releases) {
-        size_t n = w->n_releases < ENGINE_BATCH ? w->n_releases : ENGINE_BATCH;
-        int64_t now = engine_now(g);
-        for (size_t i = 0; i < n; i++)
-            releases[i] = w->releases[i]->release;
-        fault_hit("enrich_before_release");
-        enum verdict v = store_release(g->store, w->source, releases, n, done, e);
-        if (v != V_OK)
-            return v;
-        for (size_t i = 0; i < n; i++) {
-            if (done[i])
-                come_again(w, &releases[i], now);
-            written(g, w->releases[i], done[i]);
-        }
-        forget(w->releases, &w->n_releases, n);
+    int64_t now = engine_now(g);
+    for (size_t i = 0; i < n; i++)
+        releases[i] = rows[i]->release;
+    fault_hit("enrich_before_release");
+    enum verdict v = store_release(g->store, w->source, releases, n, done, e);
+    if (v != V_OK)
+        return v;
+    for (size_t i = 0; i < n; i++) {
+        if (done[i])
+            come_again(w, &releases[i], now);
+        written(g, rows[i], done[i]);
     }
     return V_OK;
+}
+
+/* A row that may not be pending again stays busy: it is its owner's turn. */
+static enum verdict release_each(struct engine *g, struct work *w, struct row **rows, size_t n,
+                                 size_t *ret_done, struct err *e) {
+    enum verdict v = V_OK;
+    for (*ret_done = 0; v == V_OK && *ret_done < n; ++*ret_done) {
+        v = release(g, w, &rows[*ret_done], 1, e);
+        if (row_is_refused(v)) {
+            log_row("the table refuses that this row be given back", rows[*ret_done], e->msg);
+            engine_free_row(g, rows[*ret_done]);
+            v = V_OK;
+        }
+        if (v != V_OK)
+            return v;
+    }
+    return v;
+}
+
+static enum verdict write_releases(struct engine *g, struct work *w, struct err *e) {
+    while (w->n_releases) {
+        size_t n = w->n_releases < ENGINE_BATCH ? w->n_releases : ENGINE_BATCH, done = n;
+        enum verdict v = release(g, w, w->releases, n, e);
+        if (row_is_refused(v))
+            v = release_each(g, w, w->releases, n, &done, e);
+        else if (v != V_OK)
+            done = 0;
+        forget(w->releases, &w->n_releases, done);
+        if (v != V_OK)
+            return v;
+    }
+    return V_OK;
+}
+
+enum verdict write_given_up(struct engine *g, struct err *e) {
+    enum verdict v = V_OK;
+    for (size_t i = 0; v == V_OK && i < g->o.plan->n_sources; i++) {
+        struct work *w = &g->works[i];
+        for (; w->n_finals; w->n_finals--)
+            to_release(g, w->finals[w->n_finals - 1], (struct release){0});
+        v = write_releases(g, w, e);
+    }
+    return v;
 }
 
 static bool is_due(const struct engine *g, const struct work *w) {

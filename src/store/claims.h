@@ -51,7 +51,8 @@ const struct source_column *source_output(const struct source *src, size_t i);
 /* Its table as the database names it: what events of the change feed say. */
 struct str source_schema(const struct source *src);
 struct str source_table(const struct source *src);
-struct str source_status(const struct source *src); /* its column, as the table calls it */
+struct str source_status(const struct source *src); /* its columns, as the table calls them */
+struct str source_key(const struct source *src);
 
 enum claim_result {
     CLAIM_WON,
@@ -100,9 +101,9 @@ MUST_CHECK enum verdict store_release(struct store *s, struct source *src,
                                       const struct release *rows, size_t n, bool *ret_done,
                                       struct err *e);
 
-/* Frees claims whose lease ended SWEEP_GRACE_MS ago, and rows that are busy without a claim for as
- * long (without `since`, or where it is NULL: at once); their keys (at most max) are pending again.
- */
+/* Frees claims whose lease ended SWEEP_GRACE_MS ago, and rows within the filter that are busy
+ * without a claim for as long (without `since`, or where it is NULL: at once); their keys (at most
+ * max) are pending again. Rows beyond the filter may be another source's. */
 MUST_CHECK enum verdict store_sweep(struct store *s, struct source *src, size_t max,
                                     struct arena *a, struct str *ret_keys, size_t *ret_n,
                                     struct err *e);

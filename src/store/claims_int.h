@@ -12,7 +12,7 @@
 #define SOURCE_FILTER_MAX 16384
 #define SOURCE_STATE_MAX 200
 
-enum source_key { KEY_INT, KEY_TEXT, KEY_UUID };
+enum source_key_kind { KEY_INT, KEY_TEXT, KEY_UUID };
 enum source_since { SINCE_NONE, SINCE_TIME, SINCE_MS };
 
 /* A column as the database describes it. */
@@ -59,7 +59,7 @@ struct source {
     const struct cdc_column *key, *status, *since;
     const struct cdc_column **inputs, **outputs;
     struct source_column *output_types;
-    enum source_key key_kind;
+    enum source_key_kind key_kind;
     int64_t key_min, key_max; /* of integers */
     bool key_nullable;
     enum source_since since_kind;

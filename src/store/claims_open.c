@@ -337,3 +337,7 @@ struct str source_table(const struct source *src) {
 struct str source_status(const struct source *src) {
     return src->status->name;
 }
+
+struct str source_key(const struct source *src) {
+    return src->key->name;
+}

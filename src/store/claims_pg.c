@@ -94,7 +94,7 @@
 #define ORPHANS                                                                          \
     "WITH tain_b AS MATERIALIZED ("                                                      \
     " SELECT {name}.{key}::text AS key FROM {table}"                                     \
-    " WHERE {name}.{status} = {busy} AND {stale}{key_there}"                             \
+    " WHERE {name}.{status} = {busy} AND {stale}{key_there} AND {filter}"                \
     "   AND NOT EXISTS (SELECT 1 FROM claims AS tain_x WHERE tain_x.source = {source}"   \
     "                   AND tain_x.key = {name}.{key}::text AND tain_x.state = 'held')"  \
     " LIMIT $1 FOR UPDATE SKIP LOCKED"                                                   \

@@ -59,7 +59,7 @@
 
 #define ORPHANS                                                                               \
     "SELECT CAST({name}.{key} AS TEXT) FROM {table} WHERE {name}.{status} = {busy} AND "      \
-    "{stale}{key_there}"                                                                      \
+    "{stale}{key_there} AND {filter}"                                                         \
     " AND NOT EXISTS (SELECT 1 FROM claims AS tain_x WHERE tain_x.source = {source}"          \
     "                 AND tain_x.key = CAST({name}.{key} AS TEXT) AND tain_x.state = 'held')" \
     " LIMIT ?1"

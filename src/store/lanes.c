@@ -210,6 +210,7 @@ static enum verdict take_with_slots(struct store *s, const struct lane_ask *ask,
     size_t n_back = returned(&t, ask, back);
     lane_take(&r->st, &r->l, r->now_ms * 1000, ask->want, r->l.slots - t.taken, &ret->grant);
     choose(&t, &r->l, back, n_back, ret->grant.n, ret->slots);
+    ret->n_slots = (size_t)ret->grant.n;
     if (ret->grant.n > 0)
         v = hold(s, ask, ret, e);
     return v == V_OK ? let_go(s, ask, &t, back, n_back, e) : v;
@@ -260,6 +261,7 @@ enum verdict store_lane_take(struct store *s, const struct lane_ask *ask, struct
                              struct err *e) {
     int64_t called_ms = clock_mono(s->clock);
     ret->grant = (struct lane_grant){0};
+    ret->n_slots = 0;
     bool vain;
     arena_reset(&s->scratch);
     enum verdict v = look(s, ask, ret, &vain, e);
@@ -299,13 +301,14 @@ static enum verdict pause_row(struct store *s, struct str name, enum lane_pause 
 }
 
 static enum verdict report_locked(struct store *s, struct str name, enum lane_result result,
-                                  int64_t retry_after_ms, bool *ret_changed, struct err *e) {
+                                  int64_t retry_after_ms, struct lane_told *ret, struct err *e) {
     struct row r;
     enum verdict v = get_row(s, SQL_LANE_LOCK, name, &r, e);
     if (v != V_OK)
         return v;
     const struct lane_state was = r.st;
-    *ret_changed = lane_report(&r.st, result, retry_after_ms, r.now_ms);
+    ret->changed = lane_report(&r.st, result, retry_after_ms, r.now_ms);
+    ret->open = r.st.breaker != BREAKER_CLOSED;
     v = put_state(s, name, &was, &r.st, e);
     return v == V_OK && r.st.pause != was.pause
                ? pause_row(s, name, r.st.pause, "the provider refuses us (401 or 403)", e)
@@ -313,15 +316,14 @@ static enum verdict report_locked(struct store *s, struct str name, enum lane_re
 }
 
 enum verdict store_lane_report(struct store *s, struct str name, enum lane_result r,
-                               int64_t retry_after_ms, bool *ret_changed, struct err *e) {
+                               int64_t retry_after_ms, struct lane_told *ret, struct err *e) {
     struct row row;
-    *ret_changed = false;
+    *ret = (struct lane_told){0};
     enum verdict v = r == LANE_OK ? get_row(s, SQL_LANE_READ, name, &row, e) : V_OK;
     if (v != V_OK || (r == LANE_OK && is_well(&row.st)))
         return v;
     v = db_begin(s->db, e);
-    return v == V_OK ? store_end(s, report_locked(s, name, r, retry_after_ms, ret_changed, e), e)
-                     : v;
+    return v == V_OK ? store_end(s, report_locked(s, name, r, retry_after_ms, ret, e), e) : v;
 }
 
 enum verdict store_lane_pause(struct store *s, struct str name, const char *why, struct err *e) {

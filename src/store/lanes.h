@@ -29,10 +29,11 @@ struct lane_ask {
     bool probe_back; /* the probe that was granted was not used: somebody else may */
 };
 struct lane_turns {
-    struct lane_grant grant;   /* start_us and until_us count from the moment of the call: a turn is
-                                  never early nor late, however long the database took */
-    bool troubled;             /* there were failures: the lane wants to hear of a success too */
-    int slots[LANE_SLOTS_MAX]; /* grant.n of them, where the lane has slots */
+    struct lane_grant grant; /* start_us and until_us count from the moment of the call: a turn is
+                                never early nor late, however long the database took */
+    bool troubled;           /* there were failures: the lane wants to hear of a success too */
+    size_t n_slots;          /* grant.n where the lane has slots now, whoever declared it so */
+    int slots[LANE_SLOTS_MAX];
 };
 /* V_NOT_FOUND: no such lane. Whatever the grant says, the slots are given back. */
 MUST_CHECK enum verdict store_lane_take(struct store *s, const struct lane_ask *ask,
@@ -40,10 +41,14 @@ MUST_CHECK enum verdict store_lane_take(struct store *s, const struct lane_ask *
 /* Slots back without asking for more. What is not this holder's any more is left alone. */
 MUST_CHECK enum verdict store_lane_give_back(struct store *s, struct str name, struct str holder,
                                              const int *slots, size_t n, struct err *e);
-/* A result; *ret_changed: the lane opened, closed or was paused by it. LANE_OK of a lane that is
- * well writes nothing. */
+struct lane_told {
+    bool changed; /* the lane opened, closed or was paused by it */
+    bool open;    /* its breaker is not closed now, whoever opened it */
+};
+/* A result. LANE_OK of a lane that is well writes nothing. */
 MUST_CHECK enum verdict store_lane_report(struct store *s, struct str name, enum lane_result r,
-                                          int64_t retry_after_ms, bool *ret_changed, struct err *e);
+                                          int64_t retry_after_ms, struct lane_told *ret,
+                                          struct err *e);
 /* By hand. V_NOT_FOUND: no such lane. Resuming also closes the breaker and forgets not_before; it
  * does not bring back time. why: shown to people; NULL: none is said. */
 MUST_CHECK enum verdict store_lane_pause(struct store *s, struct str name, const char *why,

@@ -150,5 +150,6 @@ int row_open_tests(void);
 int row_plan_tests(void);
 int made_tests(void);
 int engine_tests(void);
+int engine_table_tests(void);
 
 #endif

@@ -20,11 +20,14 @@ static enum verdict start(struct caller *c, const struct provider *p UNUSED,
     int64_t now = clock_mono(&w->f->clock);
     if (w->n_calls == WORLD_CALLS)
         return err_set(e, V_LIMIT, "test", 0, "more calls than a test has room for");
+    struct script_answer answer = {200, NO_MATCH, 0, -1};
+    w->script(w->script_ctx, path, &answer);
+    if (answer.status < 0)
+        return err_set(e, V_INVALID, "test", 0, "as the script says");
     size_t i = s->n_flying++;
     s->flying[i].tag = tag;
     s->flying[i].call = w->n_calls;
-    s->flying[i].answer = (struct script_answer){200, NO_MATCH, 0, -1};
-    w->script(w->script_ctx, path, &s->flying[i].answer);
+    s->flying[i].answer = answer;
     w->calls[w->n_calls++] =
         (struct script_call){.started = now, .ends = now + s->flying[i].answer.takes_ms};
     if (++w->at_once > w->most_at_once)

@@ -13,7 +13,7 @@
 
 /* What the provider says to a call: filled by the script. */
 struct script_answer {
-    long status; /* 0: no connection */
+    long status; /* 0: no connection; less: no request can be made of it */
     const char *body;
     int64_t takes_ms;
     int64_t retry_after_ms; /* -1: not said */

@@ -219,6 +219,97 @@ static void a_bad_row_fails_alone(void **state) {
     world_free(w);
 }
 
+static void the_fifth_is_no_request(void *ctx UNUSED, struct str path, struct script_answer *ret) {
+    script_parity(NULL, path, ret);
+    if (str_ends(path, "/5"))
+        ret->status = -1;
+}
+
+/* Its address is too long, say: that will not change. */
+static void what_is_no_request_has_failed(void **state) {
+    struct world *w = world_new(*state, the_fifth_is_no_request, NULL);
+    w->plan.providers[0].limits.slots = 2;
+    world_rows(w, 1, 9);
+    world_engine(w);
+    world_drain(w, 10000, 10);
+    assert_int_equal(w->n_calls, 8);
+    assert_q("failed", w->f, "SELECT status FROM tracks WHERE id = 5");
+    assert_q("request|1|as the script says", w->f,
+             "SELECT error_class, attempts, error FROM claims WHERE key = '5'");
+    world_run(w, 2000, 100);
+    assert_int_equal(qi(w->f, "SELECT COUNT(*) FROM provider_slots WHERE holder IS NOT NULL"), 0);
+    world_free(w);
+}
+
+static void ill_for_long(void *ctx UNUSED, struct str path UNUSED, struct script_answer *ret) {
+    *ret = (struct script_answer){500, "", 1000, -1};
+}
+
+/* Failures that come in after the breaker was opened, by whomever, cost no row an attempt. */
+static void a_breaker_is_open_for_all(void **state) {
+    struct world *w = world_new(*state, ill_for_long, NULL);
+    world_rows(w, 1, 12);
+    size_t all[3];
+    for (size_t i = 0; i < 3; i++)
+        all[i] = world_engine(w);
+    world_run(w, 50, 10);
+    world_rows(w, 13, 60);
+    for (int id = 13; id <= 60; id++) {
+        char key[16];
+        snprintf(key, sizeof key, "%d", id);
+        assert_true(engine_offer(w->engines[all[id % 3]], 0, str_of(key)));
+    }
+    world_step(w);
+    assert_int_equal(world_count(w, "enriching"), 60);
+    world_run(w, 3000, 100);
+    assert_int_equal(world_count(w, "pending"), 60);
+    assert_int_equal(qi(w->f, "SELECT SUM(attempts) FROM claims"), LANE_TRIP_AFTER - 1);
+    world_free(w);
+}
+
+/* A probe that was granted and not needed is for whoever has a row: not after a minute. */
+static void a_probe_goes_back(void **state) {
+    struct mood mood = {.status = 200, .retry_after_ms = -1};
+    struct world *w = world_new(*state, in_a_mood, &mood);
+    size_t a = world_engine(w);
+    world_run(w, 100, 10);
+    x(w->f, "UPDATE providers SET breaker = 'open', failures = 5, breaker_until = 0");
+    assert_true(engine_offer(w->engines[a], 0, STR("12345"))); /* no such row */
+    world_step(w);
+    assert_q("half_open", w->f, "SELECT breaker FROM providers");
+    world_run(w, 3000, 100);
+    assert_q("open", w->f, "SELECT breaker FROM providers");
+    world_rows(w, 1, 1);
+    assert_true(engine_offer(w->engines[a], 0, STR("1")));
+    world_step(w); /* it is under way, and then the worker is stopped */
+    assert_q("half_open", w->f, "SELECT breaker FROM providers");
+    struct err e;
+    assert_ok(engine_stop(w->engines[a], &e));
+    assert_q("open", w->f, "SELECT breaker FROM providers");
+    world_free(w);
+}
+
+/* While a file is rolled out, workers differ on the limits: the table says what holds. */
+static void limits_of_another_file(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    struct err e;
+    world_rows(w, 1, 60);
+    w->plan.providers[0].limits.slots = 0;
+    world_engine(w);
+    assert_ok(store_lane_declare(w->f->s, STR("lookup"), &(struct lane_limits){0, 60000, 3}, &e));
+    world_drain(w, 20000, 10);
+    assert_int_equal(w->most_at_once, 3);
+    assert_ok(store_lane_declare(w->f->s, STR("lookup"), &(struct lane_limits){0, 60000, 0}, &e));
+    world_kill(w, 0);
+    w->plan.providers[0].limits.slots = 3;
+    world_engine(w);
+    assert_ok(store_lane_declare(w->f->s, STR("lookup"), &(struct lane_limits){0, 60000, 0}, &e));
+    world_rows(w, 101, 160);
+    world_run(w, 61000, 500);
+    assert_int_equal(w->n_calls, 120);
+    world_free(w);
+}
+
 static void random_length(void *ctx, struct str path, struct script_answer *ret) {
     struct rng *r = ctx;
     script_parity(NULL, path, ret);
@@ -362,6 +453,10 @@ int engine_tests(void) {
         CASE(garbage_for_an_hour),
         CASE(refused_by_the_provider_pauses_and_burns_no_row),
         CASE(a_bad_row_fails_alone),
+        CASE(what_is_no_request_has_failed),
+        CASE(a_breaker_is_open_for_all),
+        CASE(a_probe_goes_back),
+        CASE(limits_of_another_file),
         CASE(limits_hold_for_five),
         CASE(a_turn_that_is_lost_is_not_used),
         CASE(slots_without_work_go_back),

@@ -41,9 +41,9 @@ static enum lane_why why(struct fix *f) {
 
 static bool report(struct store *s, enum lane_result r, int64_t retry_after_ms) {
     struct err e;
-    bool changed;
-    assert_ok(store_lane_report(s, LOOKUP, r, retry_after_ms, &changed, &e));
-    return changed;
+    struct lane_told told;
+    assert_ok(store_lane_report(s, LOOKUP, r, retry_after_ms, &told, &e));
+    return told.changed;
 }
 
 static struct lane_row the_lane(struct fix *f) {
@@ -352,11 +352,10 @@ static void a_lane_is_named_and_limited(void **state) {
             fail_msg("case %zu", i);
     struct lane_turns t;
     const struct lane_ask ask = {.name = STR("none"), .holder = STR("me"), .want = 1};
-    bool changed;
+    struct lane_told told;
     assert_int_equal(store_lane_take(f->s, &ask, &t, &e), V_NOT_FOUND);
-    assert_int_equal(store_lane_report(f->s, STR("none"), LANE_OK, -1, &changed, &e), V_NOT_FOUND);
-    assert_int_equal(store_lane_report(f->s, STR("none"), LANE_AUTH, -1, &changed, &e),
-                     V_NOT_FOUND);
+    assert_int_equal(store_lane_report(f->s, STR("none"), LANE_OK, -1, &told, &e), V_NOT_FOUND);
+    assert_int_equal(store_lane_report(f->s, STR("none"), LANE_AUTH, -1, &told, &e), V_NOT_FOUND);
     assert_int_equal(store_lane_pause(f->s, STR("none"), "x", &e), V_NOT_FOUND);
     assert_int_equal(store_lane_resume(f->s, STR("none"), &e), V_NOT_FOUND);
     /* the mirror's own rate is no lane */

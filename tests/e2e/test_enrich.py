@@ -83,6 +83,20 @@ class Winning(EnrichTest):
         self.assertEqual(len(lookup.calls), 1)
         self.assertEqual(archive.rows('SELECT token, attempts FROM claims'), [(1, 1)])
 
+    def test_names_in_another_case(self):
+        """A column is found whatever its case; so are events of its table."""
+        archive, lookup = self.flowsheet(install=False), self.lookup()
+        archive.execute(f'ALTER TABLE {TABLE} RENAME COLUMN id TO "Id"; '
+                        f'ALTER TABLE {TABLE} RENAME COLUMN metadata_status TO "Metadata_Status"')
+        done = self.run_tain('cdc', 'install', '--table', TABLE, '--db', archive.uri)
+        self.assertEqual(done.code, EXIT_DONE, done)
+        path = self.sources()
+        run = self.ready(self.worker(archive, lookup, path))
+        wait_until(lambda: self.figure(run, 'tain_enrich_lane_state{lane="lml",state="runs"}') == 1,
+                   what='the end of the first sweep')
+        self.insert(archive, 'Artist 1')
+        wait_until(lambda: self.events(run)[1]['won'] == 1, what='a claim by way of the feed')
+
     def test_large_rows(self):
         """A row of a megabyte is more than a notification carries, and enriched like any other."""
         archive, lookup = self.flowsheet(), self.lookup()
