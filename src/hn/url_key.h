@@ -7,7 +7,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-#define URL_KEY_VERSION 1
+/* 2: of the hosts called google only Google's own are AMP caches. */
+#define URL_KEY_VERSION 2
 
 /* False (both absent) when the text is not an http(s) URL with a host. `ret_domain` is the host of
  * the key, as HN shows it in brackets behind a title. */

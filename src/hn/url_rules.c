@@ -254,7 +254,7 @@ static const struct str amp_names[] = {
 
 /* Caches that serve other people's AMP pages: the page's own URL is what follows. */
 static const struct amp_cache {
-    struct str host; /* and the hosts below it; "google." is Google in every country */
+    struct str host; /* and the hosts below it; "google." is Google in a country */
     const char *path;
 } amp_caches[] = {
     {STR("google."), "/amp/s/"},          {STR("google."), "/amp/"},
@@ -353,12 +353,23 @@ bool url_amp_is_a_name(struct str host) {
     return false;
 }
 
+/* google.com, google.de, google.co.uk, google.com.au: what follows is no longer than the name of a
+ * country, or google.example.com could pass for the pages of others. */
+static bool is_google(struct str host) {
+    if (!str_starts(host, "google."))
+        return false;
+    struct str end = {host.p + 7, host.n - 7};
+    if (str_eqc(end, "com"))
+        return true;
+    size_t n = str_starts(end, "co.") ? 3 : str_starts(end, "com.") ? 4 : 0;
+    return end.n - n == 2 && !memchr(end.p + n, '.', 2);
+}
+
 bool url_amp_inner(const struct url *u, struct str *ret_inner) {
     for (size_t i = 0; i < LEN(amp_caches); i++) {
         const struct amp_cache *c = &amp_caches[i];
         bool any_country = c->host.p[c->host.n - 1] == '.';
-        bool ours =
-            any_country ? str_starts(url_host(u), c->host.p) : url_host_under(url_host(u), c->host);
+        bool ours = any_country ? is_google(url_host(u)) : url_host_under(url_host(u), c->host);
         if (!ours || !str_starts(url_path(u), c->path))
             continue;
         size_t n = strlen(c->path);
