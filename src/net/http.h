@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "net/classify.h"
+#include "net/guard.h"
 
 struct http_client;
 
@@ -39,16 +40,21 @@ struct http_request {
     size_t n_headers;
     struct str body; /* of a POST; copied */
     long timeout_ms; /* the whole answer; 0: the client's */
+    /* NULL: none. A visit to a stranger's URL: a plain GET with nothing of the above but the URL
+     * and the time-out (0: the guard's). Redirects lead anywhere the guard lets them. */
+    const struct guard *guard;
 };
 
 struct http_result {
     void *tag;
     enum net_class cls;
-    long status;            /* 0 when there was none */
-    struct str body;        /* valid during the callback only; NUL-terminated */
-    int64_t retry_after_ms; /* -1 when not said */
-    int64_t elapsed_ms;     /* since it was sent: waiting for a free connection is not in it */
-    const char *detail;     /* a sentence for logs and last_error; valid during the callback */
+    long status;               /* 0 when there was none */
+    struct str body;           /* valid during the callback only; NUL-terminated */
+    int64_t retry_after_ms;    /* -1 when not said */
+    int64_t elapsed_ms;        /* since it was sent: waiting for a free connection is not in it */
+    const char *detail;        /* a sentence for logs and last_error; valid during the callback */
+    const struct visit *visit; /* of a request with a guard, valid during the callback; or NULL. The
+                                  body is empty unless it is VISIT_OK */
 };
 
 struct http_counters {
@@ -67,7 +73,8 @@ void http_free(struct http_client *c);
  * the result. Everything is copied. A redirect of a POST is followed when it says that the request
  * is to be repeated (307, 308); as any, within the origin only. It is sent a second time where a
  * kept connection turned out to be dead. V_INVALID: not a URL we can fetch, not a header, a body
- * without a POST. V_LIMIT: HTTP_MAX_INFLIGHT are under way. */
+ * without a POST; or the guard refuses it (domain "guard", the code is the enum guard_rule).
+ * V_LIMIT: HTTP_MAX_INFLIGHT are under way. */
 MUST_CHECK enum verdict http_send(struct http_client *c, const struct http_request *r, void *tag,
                                   struct err *e);
 /* A plain GET. */
