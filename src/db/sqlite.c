@@ -195,7 +195,8 @@ static const char settings[] = "PRAGMA page_size=8192;" /* of a new file; a tent
                                "PRAGMA wal_autocheckpoint=4000;"
                                "PRAGMA journal_size_limit=67108864;"
                                "PRAGMA cache_size=-12000;"
-                               "PRAGMA temp_store=MEMORY;";
+                               "PRAGMA temp_store=MEMORY;"
+                               "PRAGMA foreign_keys=ON;";
 
 /* Two that make a new file a WAL one at once would wait for each other for ever, so the library
  * does not wait at all: whoever loses tries again. */

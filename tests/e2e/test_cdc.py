@@ -61,7 +61,8 @@ class Cdc(E2E):
         self.cdc(archive, 'install', '--table', f'{self.schema}.orders', '--columns', 'id,v',
                  '--public')
         found = self.tables(archive)
-        self.assertEqual(set(found), {'items', 'users', 'orders'})
+        self.assertEqual(set(found), {'items', 'users', 'links', 'link_processing',
+                                       'external_discussions', 'orders'})
         orders = found['orders']
         self.assertEqual((orders['schema'], orders['key'], orders['columns'], orders['public'],
                           orders['present'], orders['trouble'], orders['failures']),

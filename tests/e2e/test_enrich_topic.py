@@ -125,12 +125,14 @@ class Topic(TopicTest):
         answer = server.get(f'/events?topics={TOPIC}')
         self.assertEqual(answer.status, 400)
         self.assertEqual(answer.json['message'], f'topics: there is no public "{TOPIC}"; there are '
-                         'items, users')
+                         'items, users, links, link_processing, external_discussions')
         wrong = server.get(f'/events?topics={TOPIC}', {'Authorization': 'Bearer another'})
         self.assertEqual(wrong.status, 403)
         answer = server.get('/events?topics=liveFs', {'Authorization': f'Bearer {KEY}'})
         self.assertEqual(answer.status, 400)
-        self.assertRegex(answer.json['message'], f'there are items, users, {TABLE}, {TOPIC}$')
+        self.assertRegex(answer.json['message'],
+                         'there are items, users, links, link_processing, external_discussions, '
+                         f'{TABLE}, {TOPIC}$')
         self.make_public(archive)
         open_to_all = self.listen(server, key=False)
         with_key = self.listen(server)

@@ -178,7 +178,7 @@ class Feed:
         refused = server.get('/events?topics=orders')  # as if it were not there
         self.assertEqual(refused.status, 400)
         self.assertEqual(refused.json['message'], 'topics: there is no public "orders"; there are '
-                         'items, users, shop.notes')
+                         'items, users, links, link_processing, external_discussions, shop.notes')
         topic = self.listen(server, f'?topics=orders&key={KEY}')
         header, query = self.with_key(server), self.listen(server, f'?key={KEY}')
         for stream in (public, topic, header, query):
@@ -223,7 +223,9 @@ class Feed:
                             ('since=1-2-3', 'since'), ('since=-1-5', 'since'),
                             ('actions=insert,explode', 'explode'), ('topics=', 'topics'),
                             ('topics=items,,users', 'topics'), ('tables=items', 'topics'),
-                            ('topics=items,itmes', 'no public "itmes"; there are items, users'),
+                            ('topics=items,itmes',
+                             'no public "itmes"; there are items, users, links, link_processing, '
+                             'external_discussions'),
                             ('topics=' + ','.join(f't{n}' for n in range(100)), 'topics')):
             answer = server.get(f'/events?{query}')
             self.assertEqual(answer.status, 400, query)

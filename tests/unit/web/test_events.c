@@ -160,12 +160,14 @@ static void mistakes_and_wrong_keys(void **state) {
     expect(p, "/events?since=nothing", 400, "{\"message\":\"since is 'nothing'; give the id");
     expect(p, "/events?topics=a,,b", 400, "{\"message\":\"topics: ");
     expect(p, "/events?actions=jump", 400, "jump");
-    expect(
-        p, "/events?topics=users,%22no%22", 400,
-        "{\"message\":\"topics: there is no public \\\"\\\"no\\\"\\\"; there are items, users\"}");
+    expect(p, "/events?topics=users,%22no%22", 400,
+           "{\"message\":\"topics: there is no public \\\"\\\"no\\\"\\\"; there are items, users, "
+           "links, "
+           "link_processing, external_discussions\"}");
     expect(p, "/events?topics=orders", 400, "there is no public \\\"orders\\\"; there are items,");
     expect(p, "/events?topics=none&key=" KEY, 400,
-           "there is no \\\"none\\\"; there are items, users, main.orders\"}");
+           "there is no \\\"none\\\"; there are items, users, links, "
+           "link_processing, external_discussions, main.orders\"}");
     expect(p, "/events?tables=items", 400, "tables: they are called topics here");
     install(p, "late"); /* what was not there a moment ago may be there now */
     int fd = dial(p, "?topics=main.late,users&key=" KEY, "");

@@ -223,7 +223,8 @@ static void refuses(void **state) {
         {"POST", "/cdc", bearer, 405, "Nothing can be written"},
         {"GET", "/cdc?tables=none", "", 403, NULL},
         {"GET", "/cdc?tables=items,none", bearer, 400,
-         "no \\\"none\\\"; there are items, users\"}"},
+         "no \\\"none\\\"; there are items, users, links, link_processing, "
+         "external_discussions\"}"},
         {"GET", "/cdc?topics=items", bearer, 426, "WebSocket"},
     };
     start_feed(p, with_key);
