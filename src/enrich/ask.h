@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "hn/discussion_url.h"
 #include "net/classify.h"
 
 #define ASK_HEADERS_MAX 8
@@ -79,7 +80,8 @@ struct found_article {
     bool is_discussion;             /* FOUND: it names another discussion; whoever goes on counts */
     struct found_discussion origin; /* FOUND, and NONE of a self-post: the discussion itself */
     bool has_origin;
-    char next_id[16]; /* NEXT: an item above this one, to be asked for in its place */
+    char next_id[DISCUSSION_ID_MAX + 1]; /* NEXT: the item to be asked for in its place */
+    bool next_as_story;                  /* NEXT: by hn_ask_story(), as it is known to be one */
 };
 
 const char *told_name(enum told t); /* "found", "none", ... */

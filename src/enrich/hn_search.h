@@ -2,8 +2,8 @@
  * (enrich/ask.h): pure, any thread. It searches by words, so its hits are fuzzy: only those whose
  * URL has our key are kept.
  *
- * An item in question is first asked for as a story (a small answer); what is none (NEXT with its
- * own id) by hn_ask_item(), which knows the story above a comment. */
+ * An item is asked for with everything below it, and knows the story above it. Where that is too
+ * much for us (size, depth), the same item is asked for as a story, which is little. */
 #ifndef TAIN_ENRICH_HN_SEARCH_H
 #define TAIN_ENRICH_HN_SEARCH_H
 
@@ -21,25 +21,25 @@ struct hn_search_conf {
 void hn_search_conf_init(struct hn_search_conf *c, struct str url, struct str user_agent,
                          struct arena *a);
 
-/* `key` is the URL's key: without scheme, www and tracking it has the words that every form of the
- * URL has. V_LIMIT, V_INVALID as in reddit.h. */
+/* `key` is the URL's key: without www and tracking it has the words that every form of the URL has.
+ * V_LIMIT, V_INVALID as in reddit.h. */
 MUST_CHECK enum verdict hn_ask_url(const struct hn_search_conf *c, struct str key, struct arena *a,
                                    struct ask *ret, struct err *e);
-MUST_CHECK enum verdict hn_ask_story(const struct hn_search_conf *c, struct str id, struct arena *a,
-                                     struct ask *ret, struct err *e);
 MUST_CHECK enum verdict hn_ask_item(const struct hn_search_conf *c, struct str id, struct arena *a,
                                     struct ask *ret, struct err *e);
+MUST_CHECK enum verdict hn_ask_story(const struct hn_search_conf *c, struct str id, struct arena *a,
+                                     struct ask *ret, struct err *e);
 
 /* Stories whose URL has this key. An answer that was cut short over there and has none of them is
  * TRANSIENT. */
 void hn_read_url(const struct heard *h, struct str key, struct arena *a, struct found_list *ret);
 
-/* FOUND: the story's article. NONE, with has_origin: a story without one. NEXT with next_id == id:
- * no story has this id; ask for the item. */
+/* FOUND: the article of the story. NONE: no such item; with has_origin, a story without an article.
+ * NEXT: a comment, and next_id is its story, or, where that is not said, its parent, and always
+ * lower than id, so that a walk ends; or (next_as_story) the same id, for hn_ask_story(). */
+void hn_read_item(const struct heard *h, struct str id, struct arena *a, struct found_article *ret);
+/* FOUND, NONE with has_origin, or trouble: an answer without the story is TRANSIENT. */
 void hn_read_story(const struct heard *h, struct str id, struct arena *a,
                    struct found_article *ret);
-/* FOUND and NONE likewise; NONE also: no such item. NEXT: a comment; next_id is its story, or,
- * where that is not said, its parent, and always lower than id: a walk ends. */
-void hn_read_item(const struct heard *h, struct str id, struct arena *a, struct found_article *ret);
 
 #endif

@@ -72,8 +72,7 @@ struct reddit_share {
     struct told_why why;        /* NEXT, NONE, TRANSIENT, WAIT or REFUSED */
     struct discussion leads_to; /* NEXT: a post or a comment */
 };
-void reddit_read_share(const struct heard *h, const struct discussion *asked, struct arena *a,
-                       struct reddit_share *ret);
+void reddit_read_share(const struct heard *h, struct arena *a, struct reddit_share *ret);
 
 /* An API answer of status 401: the token is old or was withdrawn. Another one may do (its class is
  * TOLD_REFUSED all the same, for where there is none). */
