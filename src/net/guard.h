@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 
-#include <sys/socket.h>
+struct sockaddr; /* <sys/socket.h> would bring its send() to everyone */
 
 /* Why something is refused. GUARD_FINE is not. */
 enum guard_rule {
