@@ -47,12 +47,10 @@ struct guard_options {
     /* For tests and the demo, whose sites live on loopback: "HOST:PORT,..."; NULL: none. The very
      * host as a URL writes it, at that port, may have a loopback address; nothing else changes. */
     const char *allow;
-    size_t max_body;            /* decoded bytes; 0: 2 MiB */
-    long timeout_ms;            /* the whole visit, redirects included; 0: 20 s */
-    long idle_seconds;          /* hardly a byte for so long ends it; 0: 10 s */
-    int max_redirects;          /* 0: 5; negative: none */
-    const char *const *resolve; /* "HOST:PORT:ADDRESS,..." until NULL: what a test has names mean;
-                                   NULL: none */
+    size_t max_body;   /* decoded bytes; 0: 2 MiB */
+    long timeout_ms;   /* the whole visit, redirects included; 0: 20 s */
+    long idle_seconds; /* hardly a byte for so long ends it; 0: 10 s */
+    int max_redirects; /* 0: 5; negative: none */
 };
 
 struct guard;

@@ -2,6 +2,7 @@
 #include "net/classify_int.h"
 #include "net/dress_int.h"
 #include "net/transfer_int.h"
+#include "net/visit_int.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -163,6 +164,10 @@ static void stop(struct http_client *c, struct transfer *t) {
 }
 
 static void retire(struct http_client *c, struct transfer *t) {
+    if (UNLIKELY(t->visiting)) {
+        transfer_free(t);
+        return;
+    }
     transfer_rest(t);
     TAILQ_INSERT_HEAD(&c->idle, t, link); /* the newest first: it is still in the cache */
 }
@@ -181,21 +186,32 @@ static void start_waiting(struct http_client *c) {
     }
 }
 
+static enum verdict check_request(struct http_client *c, const struct http_request *r,
+                                  struct url_view *ret_view, struct err *e) {
+    struct url_cache unused = {0}; /* a visit must not push the provider's origin out */
+    enum verdict v = r->guard ? visit_check(r, e) : V_OK;
+    if (v == V_OK)
+        v = url_check(r->guard ? &unused : &c->origin, r->url, ret_view, e);
+    return v == V_OK ? dress_check(r, e) : v;
+}
+
+/* A visit has a handle to itself. */
+static struct transfer *take_transfer(struct http_client *c, bool visit) {
+    struct transfer *t = visit ? NULL : TAILQ_FIRST(&c->idle);
+    if (t)
+        TAILQ_REMOVE(&c->idle, t, link);
+    return t ? t : transfer_new(&c->o, &c->poller);
+}
+
 enum verdict http_send(struct http_client *c, const struct http_request *r, void *tag,
                        struct err *e) {
     struct url_view view;
-    enum verdict v = url_check(&c->origin, r->url, &view, e);
-    if (v == V_OK)
-        v = dress_check(r, e);
+    enum verdict v = check_request(c, r, &view, e);
     if (v != V_OK)
         return v;
     if (c->n_inflight >= HTTP_MAX_INFLIGHT)
         return err_set(e, V_LIMIT, "http", 0, "%d requests are under way", c->n_inflight);
-    struct transfer *t = TAILQ_FIRST(&c->idle);
-    if (t)
-        TAILQ_REMOVE(&c->idle, t, link);
-    else
-        t = transfer_new(&c->o, &c->poller);
+    struct transfer *t = take_transfer(c, r->guard);
     v = transfer_prepare(t, &c->o, r, &view, tag, e);
     if (v != V_OK) {
         retire(c, t);

@@ -1,5 +1,6 @@
 #include "net/classify_int.h"
 #include "net/transfer_int.h"
+#include "net/visit_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 static size_t on_body(char *bytes, size_t one, size_t n, void *arg) {
     struct transfer *t = arg;
     (void)one;
+    if (UNLIKELY(t->visiting))
+        return visit_body(t, bytes, n);
     strbuf_add(&t->body, bytes, n);
     return t->body.overflow ? CURL_WRITEFUNC_ERROR : n;
 }
@@ -69,6 +72,7 @@ struct transfer *transfer_new(const struct http_options *o, struct poller *polle
 void transfer_free(struct transfer *t) {
     dress_off(&t->dress, t->easy);
     curl_easy_cleanup(t->easy);
+    visit_end(t);
     curl_url_cleanup(t->url);
     strbuf_release(&t->body);
     free(t);
@@ -104,6 +108,8 @@ enum verdict transfer_prepare(struct transfer *t, const struct http_options *o,
     t->cut_timeout = t->timeout_ms != o->timeout_ms;
     t->restarted = false;
     t->error[0] = '\0';
+    if (UNLIKELY(r->guard))
+        visit_begin(t, r);
     return V_OK;
 }
 
@@ -122,8 +128,8 @@ static void set_time_left(struct transfer *t) {
     t->cut_timeout = true;
 }
 
-enum redirect transfer_redirect(struct transfer *t, const struct http_options *o,
-                                char why[TRANSFER_DETAIL]) {
+static enum redirect redirect_within(struct transfer *t, const struct http_options *o,
+                                     char why[TRANSFER_DETAIL]) {
     char *to = NULL;
     curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &to);
     if (!to)
@@ -149,9 +155,17 @@ enum redirect transfer_redirect(struct transfer *t, const struct http_options *o
         return REDIRECT_NONE;
     t->origin_id = 0;
     t->redirects++;
-    set_time_left(t);
-    strbuf_clear(&t->body);
     return REDIRECT_FOLLOW;
+}
+
+enum redirect transfer_redirect(struct transfer *t, const struct http_options *o,
+                                char why[TRANSFER_DETAIL]) {
+    enum redirect r = t->visiting ? visit_redirect(t, why) : redirect_within(t, o, why);
+    if (r == REDIRECT_FOLLOW) {
+        set_time_left(t);
+        strbuf_clear(&t->body);
+    }
+    return r;
 }
 
 /* libcurl itself repeats a request whose kept connection turns out to be closed, but counts to five
@@ -160,7 +174,8 @@ bool transfer_restart(struct transfer *t, CURLcode code) {
     long connects = 0, status = 0;
     curl_easy_getinfo(t->easy, CURLINFO_NUM_CONNECTS, &connects);
     curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
-    if (t->restarted || connects > 0 || status != 0 || net_classify((int)code, 0) != NET_RESET)
+    if (t->visiting || t->restarted || connects > 0 || status != 0 ||
+        net_classify((int)code, 0) != NET_RESET)
         return false;
     t->restarted = true;
     set_time_left(t);
@@ -200,6 +215,18 @@ static bool is_unknown(struct transfer *t) {
            strcmp(h->value, "no") == 0;
 }
 
+static void describe(struct transfer *t, const struct http_options *o, CURLcode code,
+                     const char *refused, char *out, const struct http_result *r) {
+    if (refused)
+        snprintf(out, TRANSFER_DETAIL, "%s", refused);
+    else if (r->cls == NET_UNKNOWN)
+        snprintf(out, TRANSFER_DETAIL, "the upstream has not come to it yet");
+    else if (code != CURLE_OK)
+        describe_failure(t, r->cls, code, out, o->max_body);
+    else
+        snprintf(out, TRANSFER_DETAIL, "HTTP %ld %s", r->status, net_status_reason(r->status));
+}
+
 void transfer_result(struct transfer *t, const struct http_options *o, CURLcode code,
                      const char *refused, char detail[TRANSFER_DETAIL], struct http_result *ret) {
     long status = 0;
@@ -211,18 +238,14 @@ void transfer_result(struct transfer *t, const struct http_options *o, CURLcode 
                                 .retry_after_ms = -1,
                                 .elapsed_ms = clock_mono(o->clock) - t->started_ms,
                                 .detail = "ok"};
-    if (ret->cls == NET_OK && is_unknown(t))
+    if (UNLIKELY(t->visiting))
+        visit_result(t, code, refused, detail, ret);
+    else if (ret->cls == NET_OK && is_unknown(t))
         ret->cls = NET_UNKNOWN;
     if (ret->cls == NET_OK)
         return;
-    if (refused)
-        snprintf(detail, TRANSFER_DETAIL, "%s", refused);
-    else if (ret->cls == NET_UNKNOWN)
-        snprintf(detail, TRANSFER_DETAIL, "the upstream has not come to it yet");
-    else if (code != CURLE_OK)
-        describe_failure(t, ret->cls, code, detail, o->max_body);
-    else
-        snprintf(detail, TRANSFER_DETAIL, "HTTP %ld %s", status, net_status_reason(status));
+    if (LIKELY(!t->visiting))
+        describe(t, o, code, refused, detail, ret);
     net_make_printable(detail);
     ret->detail = detail;
     if (status)

@@ -24,6 +24,8 @@ struct transfer {
     void *tag;
     struct strbuf body;
     struct dress dress; /* what this request has beyond its URL */
+    struct visiting
+        *visiting;      /* of a request with a guard; or NULL. Such a one is not used again */
     long timeout_ms;    /* of this request, redirects and all */
     int64_t started_ms; /* by the client's clock; -1 until it is */
     int64_t spent_us;   /* by the redirects before this request, as libcurl measured */
@@ -40,7 +42,8 @@ enum redirect { REDIRECT_NONE, REDIRECT_FOLLOW, REDIRECT_REFUSED };
 
 struct transfer *transfer_new(const struct http_options *o, struct poller *poller);
 void transfer_free(struct transfer *t);
-/* V_INVALID: libcurl does not take the URL. The request was checked (dress_check). */
+/* V_INVALID: libcurl does not take the URL. The request was checked (dress_check, visit_check); for
+ * one with a guard the transfer is new. */
 MUST_CHECK enum verdict transfer_prepare(struct transfer *t, const struct http_options *o,
                                          const struct http_request *r, const struct url_view *view,
                                          void *tag, struct err *e);

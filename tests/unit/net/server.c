@@ -164,6 +164,67 @@ static bool on_bad_chunk(struct server *s, struct conn *c, const char *arg) {
     return say(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nnope\r\n");
 }
 
+static bool on_page(struct server *s, struct conn *c, const char *arg) {
+    (void)s;
+    return answer(c, 200, "Content-Type: text/html; charset=utf-8\r\n", arg);
+}
+
+static bool on_type(struct server *s, struct conn *c, const char *arg) {
+    char header[100];
+    (void)s;
+    snprintf(header, sizeof header, "Content-Type: %.60s\r\n", arg);
+    return answer(c, 200, header, "typed");
+}
+
+static bool on_to(struct server *s, struct conn *c, const char *arg) {
+    char header[400];
+    (void)s;
+    snprintf(header, sizeof header, "Set-Cookie: a=b; path=/\r\nLocation: %.250s\r\n", arg);
+    return answer(c, 302, header, "the body of a redirect");
+}
+
+static bool on_hops(struct server *s, struct conn *c, const char *arg) {
+    char header[100];
+    int left = atoi(arg);
+    snprintf(header, sizeof header, "Location: /hops/%d\r\n", left - 1);
+    return left > 0 ? answer(c, 301, header, "") : on_page(s, c, "arrived");
+}
+
+/* Says what it was asked. */
+static bool on_echo(struct server *s, struct conn *c, const char *arg) {
+    char asked[900];
+    (void)arg;
+    snprintf(asked, sizeof asked, "%.800s", c->in);
+    return on_page(s, c, asked);
+}
+
+/* A head, or heads, without an end. */
+static bool on_heads(struct server *s, struct conn *c, const char *arg) {
+    bool early = strcmp(arg, "early") == 0;
+    char line[1000];
+    (void)s;
+    memset(line, 'x', sizeof line);
+    memcpy(line, "X-Long: ", 8);
+    strcpy(line + sizeof line - 3, "\r\n");
+    say(c, early ? "" : "HTTP/1.1 200 OK\r\n");
+    for (int i = 0; i < 2000; i++)
+        if (!say(c, early ? "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n" : line))
+            break;
+    return false;
+}
+
+/* What the test has put there, as it is. */
+static bool on_bytes(struct server *s, struct conn *c, const char *arg) {
+    (void)arg;
+    for (size_t at = 0; at < s->bytes_n;) {
+        ssize_t n = send(c->fd, s->bytes + at, s->bytes_n - at, MSG_NOSIGNAL);
+        if (n <= 0)
+            break;
+        at += (size_t)n;
+    }
+    return false;
+}
+
 static const struct {
     const char *prefix;
     route_fn *run;
@@ -184,6 +245,13 @@ static const struct {
     {"/close/", on_close},
     {"/stale/", on_stale},
     {"/badchunk", on_bad_chunk},
+    {"/page/", on_page},
+    {"/type/", on_type},
+    {"/to/", on_to},
+    {"/hops/", on_hops},
+    {"/echo", on_echo},
+    {"/heads/", on_heads},
+    {"/bytes", on_bytes},
 };
 
 static bool route(struct server *s, struct conn *c) {

@@ -4,6 +4,7 @@
 #define TAIN_TESTS_NET_SERVER_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 
 struct server {
     int port;
@@ -12,6 +13,8 @@ struct server {
     char root[40]; /* "http://127.0.0.1:PORT" */
     int listen_fd, stop_pipe[2];
     unsigned long thread;
+    const char *bytes; /* what /bytes answers, head and all; set while nobody asks */
+    size_t bytes_n;
 };
 
 void server_start(struct server *s);
