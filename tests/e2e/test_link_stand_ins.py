@@ -116,6 +116,18 @@ class Common:
         self.service.forget()
         self.assertEqual((self.service.calls, self.service.in_any(3600)), ([], 0))
 
+    def test_pace(self):
+        self.assertEqual(self.service.ahead(30), 0)
+        for at in (0, 2, 4, 30, 32):
+            probe(self.service)
+            self.service.calls[-1].at = at
+        self.assertEqual(self.service.ahead(30), 0)
+        self.assertAlmostEqual(self.service.ahead(10), 4 / 3)
+        for at in (33, 33):
+            probe(self.service)
+            self.service.calls[-1].at = at
+        self.assertAlmostEqual(self.service.ahead(30), 1.5)
+
     def test_as_a_process(self):
         path = ROOT / 'tests' / 'support' / f'{self.kind.__module__}.py'
         process = subprocess.Popen([sys.executable, '-B', path, '--port', '0'], text=True,
@@ -176,7 +188,10 @@ class RedditTest(StandInTest):
                     dict(AGENT, Authorization=f'Basic {known}'))
 
     def info(self, url, **how):
-        return self.ask(f'/api/info.json?url={urllib.parse.quote(url, safe="")}', **how)
+        return self.ask(f'/api/info.json?raw_json=1&url={urllib.parse.quote(url, safe="")}', **how)
+
+    def thread(self, path):
+        return self.ask(f'{path}.json?raw_json=1')
 
     def test_submissions_of_a_url(self):
         self.reddit.add(PAGE, title='Again', subreddit='linux')
@@ -190,17 +205,24 @@ class RedditTest(StandInTest):
     def test_one_submission(self):
         talk = self.reddit.add(None, title='A question', text='Words')
         for post in (self.post, talk):
-            shown, comments = self.ask(f"/comments/{post['id']}.json").json
+            shown, comments = self.thread(f"/comments/{post['id']}").json
             self.assertEqual(shown['data']['children'][0]['data'], post)
             self.assertEqual(len(comments['data']['children']), min(post['num_comments'], 3))
         self.assertTrue(talk['is_self'])
         self.assertEqual(talk['url'], self.reddit.page(talk))
         self.assertEqual(self.ask('/comments/zzzzzz.json').status, 404)
-        for path in (self.post['permalink'] + '.json',
-                     urllib.parse.urlsplit(self.reddit.comment(self.post)).path + '.json'):
-            self.assertEqual(self.ask(path).json[0]['data']['children'][0]['data'], self.post, path)
+        for path in (self.post['permalink'],
+                     urllib.parse.urlsplit(self.reddit.comment(self.post)).path):
+            shown = self.thread(path).json[0]
+            self.assertEqual(shown['data']['children'][0]['data'], self.post, path)
         self.assertEqual(self.ask(self.post['permalink']).headers.get_content_type(), 'text/html')
         self.assertEqual(self.reddit.counts(), {'comments': 5, 'page': 1})
+
+    def test_texts_are_written_for_html_unless_raw(self):
+        post = self.reddit.add('https://a.example/?a=1&b=2', title='1 < 2')
+        shown = self.ask(f"/comments/{post['id']}.json").json[0]['data']['children'][0]['data']
+        self.assertEqual((shown['url'], shown['title']),
+                         ('https://a.example/?a=1&amp;b=2', '1 &lt; 2'))
 
     def test_links_that_lead_elsewhere(self):
         leads = {self.reddit.share(self.post): self.reddit.page(self.post),
@@ -277,7 +299,7 @@ class RedditTest(StandInTest):
         shape = Shape(*bodies, thread[0], recorded('reddit/search_url_shazow.json'))
         self.assert_shape(shape, self.info(PAGE).json)
         self.assert_shape(shape, self.info('https://nobody.example/').json)
-        shown, comments = self.ask(f"/comments/{self.post['id']}.json").json
+        shown, comments = self.thread(f"/comments/{self.post['id']}").json
         self.assert_shape(shape, shown)
         self.assert_shape(Shape(thread[1]), comments, complete=False)
 

@@ -2,46 +2,18 @@
 of history costs, how it ends, how it stands by, and how it shares an archive with catchup and
 updater."""
 
-import re
 import socket
 import time
 import unittest
-import urllib.parse
 
 from lib import (EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, OnPostgres, OnSqlite,
                  wait_until)
-from serve import Server, Stream
+from serve import Page, Stream
 from updater import QUICK, UpdaterTest, id_at, metric
 
 HOURS = 4  # what is recent
 MARGIN = 40  # ids by which the id clock may be wrong
 FEW = ('--concurrency', 16)  # requests at once
-
-
-class Page(Server):
-    """What an `up` that runs already serves."""
-
-    def __init__(self, test, run):
-        self.run, self.connection = run, None
-        test.addCleanup(self.disconnect)
-        found = wait_until(self._says_port, what='its address')
-        self.port = int(found.group(1))
-
-    def _says_port(self):
-        if not self.run.running():
-            raise AssertionError(f'it ended\n{self.run.so_far()}')
-        return re.match(r'tain is up at http://127\.0\.0\.1:(\d+)/\n', self.run._read(self.run.out))
-
-    def stories(self):
-        """Ids of stories on the page of the newest."""
-        answer = self.get('/newest')
-        return [int(n) for n in re.findall(r'item\?id=(\d+)', answer.text)]
-
-    def finds(self, words):
-        """Ids that a search by date has."""
-        query = urllib.parse.quote(words)
-        return [int(hit['objectID'])
-                for hit in self.ask(f'/api/v1/search_by_date?query={query}')['hits']]
 
 
 class UpTest(UpdaterTest):

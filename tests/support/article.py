@@ -2,7 +2,7 @@
 fall for.
 
     site = Article()
-    site.at('plain'), site.at('nav', host='news.example')    # their URLs
+    site.at('plain'), site.at('nav', host=article.NAME)      # their URLs
     site.to('http://10.0.0.1/')                              # redirects there
     site.hops(3), site.hops(3, 'nav'), site.at('loop')       # so many redirects; no end of them
     site.at('status/503')
@@ -67,6 +67,7 @@ NOISE = ('Subscribe to our newsletter', 'window.tracker', 'color: fuchsia', 'Coo
 SHAPES = (*ARTICLES, 'text', 'huge', 'bomb', 'drip', 'flood', 'json', 'pdf', 'image', 'binary',
           'disguised', 'nothing', 'no-content', 'script', 'loop', 'ring', 'nowhere', 'odd-scheme',
           'file')
+NAME = 'article.localhost'
 PRIVATE = 'http://169.254.169.254/latest/meta-data/'
 
 
@@ -116,6 +117,11 @@ class Article(StandIn):
     def __init__(self, port=0, host='127.0.0.1', invent=False):
         self.invent, self._bomb = invent, None
         super().__init__(port, host)
+
+    @property
+    def allow(self):
+        """The one name by which a guard may let somebody in; every *.localhost leads here."""
+        return f'{NAME}:{self.port}'
 
     def at(self, shape, host=None):
         return f'{self.base(host)}/{shape}'

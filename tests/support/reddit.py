@@ -10,9 +10,10 @@ share links and redd.it, in the real shapes; www and oauth host are one.
     reddit.expire()                                    # every token is worth nothing from now on
     reddit.limits(oauth=600, others=60)                # per `window` seconds; None: no limit
 
-Without a User-Agent that describes its program a call gets 429, as does one beyond the limits, with
-X-Ratelimit headers. A wrong token gets 401. As a process it makes posts up: some for most URLs,
-none for the others.
+Without raw_json=1 texts and URLs are written for HTML, &amp; for &, as the real ones are. Without
+a User-Agent that describes its program a call gets 429, as does one beyond the limits, with
+X-Ratelimit headers. A wrong token gets 401. As a process it makes posts up: some for most URLs, none
+for the others.
 
 | mode | the answer (the others are those of every StandIn) |
 |---|---|
@@ -24,6 +25,7 @@ none for the others.
 """
 
 import base64
+import html
 import re
 import time
 import urllib.parse
@@ -56,6 +58,17 @@ def slug_of(title):
 def listing(children):
     return {'kind': 'Listing', 'data': {'after': None, 'dist': len(children), 'modhash': '',
                                         'children': children, 'before': None}}
+
+
+def written(call, value):
+    """Texts are written for HTML unless the caller says raw_json=1."""
+    if call.query.get('raw_json') == '1':
+        return value
+    if isinstance(value, dict):
+        return {name: written(call, member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [written(call, entry) for entry in value]
+    return html.escape(value, quote=False) if isinstance(value, str) else value
 
 
 class Post(dict):
@@ -104,7 +117,7 @@ class Post(dict):
         return {'kind': 't1', 'data': {
             'id': name, 'name': f't1_{name}', 'parent_id': parent, 'link_id': self['name'],
             'author': f'reader{n}', 'body': f'Word {n} on it.', 'score': n, 'replies': '',
-            'body_html': f'&lt;p&gt;Word {n} on it.&lt;/p&gt;', 'subreddit': self['subreddit'],
+            'body_html': f'<p>Word {n} on it.</p>', 'subreddit': self['subreddit'],
             'created_utc': self['created_utc'] + n, 'permalink': f"{self['permalink']}{name}/",
             'stickied': False, 'edited': False, 'depth': depth}}
 
@@ -244,13 +257,13 @@ class Reddit(StandIn):
 
     def usual_info(self, call):
         found = self.of_url(call.query['url']) if call.query.get('url') else []
-        return Answer(200, listing([post.shown() for post in found[:25]]))
+        return Answer(200, written(call, listing([post.shown() for post in found[:25]])))
 
     def usual_comments(self, call):
         post = self.post(call.found['id'])
         if not post:
             return self.failed(404)
-        return Answer(200, [listing([post.shown()]), listing(post.comments())])
+        return Answer(200, written(call, [listing([post.shown()]), listing(post.comments())]))
 
     def usual_page(self, call):
         post = self.post(call.found['id'])

@@ -6,6 +6,7 @@ import re
 import resource
 import selectors
 import socket
+import urllib.parse
 
 from lib import ANSWER, LEAST, wait_until
 
@@ -45,14 +46,14 @@ class Server:
             self.connection.close()
             self.connection = None
 
-    def get(self, path, headers=None, method='GET'):
+    def get(self, path, headers=None, method='GET', body=None):
         """One request after the other over one connection."""
         for attempt in (1, 2):
             if not self.connection:
                 self.connection = http.client.HTTPConnection('127.0.0.1', self.port,
                                                              timeout=ANSWER)
             try:
-                self.connection.request(method, path, headers=headers or {})
+                self.connection.request(method, path, body, headers or {})
                 answer = self.connection.getresponse()
                 return Answer(answer.status, answer.headers, answer.read())
             except (http.client.HTTPException, OSError):
@@ -68,10 +69,43 @@ class Server:
             raise AssertionError(f'{path}: {answer.status} {answer.text}')
         return answer.json
 
+    def post(self, path, form=(), headers=None):
+        """A form, as a page of the server's own sends it."""
+        return self.get(path, {'Content-Type': 'application/x-www-form-urlencoded',
+                               'Origin': self.origin, **(headers or {})}, 'POST',
+                        urllib.parse.urlencode(dict(form)))
+
     def memory(self):
         """Resident bytes."""
         with open(f'/proc/{self.run.pid}/status', encoding='ascii') as status:
             return 1024 * int(re.search(r'VmRSS:\s+(\d+) kB', status.read()).group(1))
+
+
+class Page(Server):
+    """What an `up` that runs already serves."""
+
+    def __init__(self, test, run):
+        self.run, self.connection = run, None
+        test.addCleanup(self.disconnect)
+        found = wait_until(self._says_port, what='its address')
+        self.port = int(found.group(1))
+        self.origin = f'http://127.0.0.1:{self.port}'
+
+    def _says_port(self):
+        if not self.run.running():
+            raise AssertionError(f'it ended\n{self.run.so_far()}')
+        return re.match(r'tain is up at http://127\.0\.0\.1:(\d+)/\n', self.run._read(self.run.out))
+
+    def stories(self):
+        """Ids of stories on the page of the newest."""
+        answer = self.get('/newest')
+        return [int(n) for n in re.findall(r'item\?id=(\d+)', answer.text)]
+
+    def finds(self, words):
+        """Ids that a search by date has."""
+        query = urllib.parse.quote(words)
+        return [int(hit['objectID'])
+                for hit in self.ask(f'/api/v1/search_by_date?query={query}')['hits']]
 
 
 class Stream:

@@ -267,6 +267,18 @@ class StandIn:
             most = max(most, last - first + 1)
         return most
 
+    def ahead(self, per_minute, route=None):
+        """The most calls by which they were ahead of an even pace, from any call on: 0 when none
+        came early, 1 when two came where one had its turn. A call that is held up on its way makes
+        the next look early: a pace is kept when this stays small however many calls there are."""
+        most = least = 0.0
+        times = self.arrivals(route)
+        for number, at in enumerate(times):
+            place = number - (at - times[0]) * per_minute / 60
+            least = min(least, place)
+            most = max(most, place - least)
+        return most
+
     # As a process
 
     def steer(self, call):
