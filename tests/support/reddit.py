@@ -12,8 +12,8 @@ share links and redd.it, in the real shapes; www and oauth host are one.
 
 Without raw_json=1 texts and URLs are written for HTML, &amp; for &, as the real ones are. Without
 a User-Agent that describes its program a call gets 429, as does one beyond the limits, with
-X-Ratelimit headers. A wrong token gets 401. As a process it makes posts up: some for most URLs, none
-for the others.
+X-Ratelimit headers. A wrong token gets 401. As a process it makes posts up: some for most URLs,
+none for the others.
 
 | mode | the answer (the others are those of every StandIn) |
 |---|---|
