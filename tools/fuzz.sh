@@ -15,18 +15,21 @@ flags="-std=gnu17 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -Isrc -Itests/uni
     -Itests/unit/feed
     -fno-strict-aliasing -fno-sanitize-recover=all
     $(pkg-config --cflags libidn2 libxxhash libconfuse jansson)"
-libraries="$(pkg-config --libs libidn2 libxxhash libconfuse jansson) -lwslay -lpthread -lm"
+libraries="$(pkg-config --libs libidn2 libxxhash libconfuse jansson libcurl) -lwslay -lpthread -lm"
 # WebSocket clients, and the feed that they listen to over a log in memory.
 feed="src/store/feed_id.c src/feed/client.c src/feed/event.c src/feed/filter.c src/feed/hub.c
+    src/feed/hub_topics.c src/feed/topic_set.c
     src/web/feed_frames.c src/web/web_metrics.c src/web/ws_out.c src/web/ws_peer.c
     src/web/ws_wire.c
     tests/unit/feed/fake_log.c"
 # Plans, requests and answers: what of enrich has no database behind it.
 enrich="src/enrich/answer.c src/enrich/answer_path.c src/enrich/answer_value.c
-    src/enrich/json_copy.c src/enrich/plan.c src/enrich/plan_answer.c src/enrich/plan_file.c
-    src/enrich/plan_provider.c src/enrich/plan_request.c src/enrich/plan_source.c
-    src/enrich/plan_text.c src/enrich/plan_value.c src/enrich/request.c
-    src/enrich/request_check.c src/enrich/request_json.c src/enrich/request_pieces.c"
+    src/enrich/anthropic.c src/enrich/ask.c src/enrich/hn_search.c src/enrich/reddit.c
+    src/enrich/reddit_read.c src/net/classify.c src/enrich/json_copy.c src/enrich/plan.c
+    src/enrich/plan_answer.c src/enrich/plan_file.c src/enrich/plan_provider.c
+    src/enrich/plan_request.c src/enrich/plan_source.c src/enrich/plan_text.c
+    src/enrich/plan_value.c src/enrich/request.c src/enrich/request_check.c
+    src/enrich/request_json.c src/enrich/request_pieces.c"
 
 names=$*
 if [ -z "$names" ]; then
