@@ -57,26 +57,27 @@ static enum verdict check_statements(struct store *s, struct schema_damage *d, s
     return V_OK;
 }
 
+#define INDEXES_MAX 200
 struct index_search {
     const char *const *names;
-    uint64_t seen; /* a bit for each */
+    bool seen[INDEXES_MAX];
 };
 
 static enum verdict tick_off(void *ctx, const struct db_row *row) {
     struct index_search *search = ctx;
-    for (size_t i = 0; search->names[i]; i++)
+    for (size_t i = 0; search->names[i] && i < INDEXES_MAX; i++)
         if (str_eqc(db_row_text(row, 0), search->names[i]))
-            search->seen |= UINT64_C(1) << i;
+            search->seen[i] = true;
     return V_OK;
 }
 
 static enum verdict check_indexes(struct store *s, struct schema_damage *d, struct err *e) {
     struct index_search search = {.names = sql_indexes[db_kind(s->db)]};
     enum verdict v = db_run(s->db, SQL_HEALTH_INDEXES, DB_NO_VALS, tick_off, &search, e);
-    for (size_t i = 0; v == V_OK && search.names[i]; i++) {
+    for (size_t i = 0; v == V_OK && search.names[i] && i < INDEXES_MAX; i++) {
         char what[HEALTH_TEXT_MAX];
         snprintf(what, sizeof what, "no such index: %s", search.names[i]);
-        if (!(search.seen & UINT64_C(1) << i))
+        if (!search.seen[i])
             note_damage(d, what);
     }
     return v;

@@ -94,8 +94,8 @@ MUST_CHECK enum verdict store_link_unskip(struct store *s, enum link_task t, con
 
 /* --- what a provider may cost in a month (UTC, by the database's time) --- */
 struct link_spend {
-    int64_t spent;     /* of this month, in millionths; reserves included */
-    int64_t renews_at; /* unix milliseconds */
+    int64_t spent;            /* of this month, in millionths; reserves included */
+    int64_t month, renews_at; /* when this one began, when the next will; unix milliseconds */
 };
 MUST_CHECK enum verdict store_spend_get(struct store *s, struct str provider,
                                         struct link_spend *ret, struct err *e);
@@ -110,10 +110,10 @@ MUST_CHECK enum verdict store_spend_settle(struct store *s, struct str provider,
 
 /* --- upkeep: short steps; *ret_n 0 means that nothing is left for now --- */
 
-/* Links without a row of tasks get one, as what is there of them says. No existing row is touched.
- */
-MUST_CHECK enum verdict store_link_backfill(struct store *s, size_t max, size_t *ret_n,
-                                            struct err *e);
+/* Links without a row of tasks get one, as what is there of them says; no existing row is touched.
+ * Looks at max links with ids above *after and moves it; V_NOT_FOUND: there are none above it. */
+MUST_CHECK enum verdict store_link_backfill(struct store *s, int64_t *after, size_t max,
+                                            size_t *ret_n, struct err *e);
 /* Reverse lookups whose article is gone are pending again; claims of links that are gone go. */
 MUST_CHECK enum verdict store_link_repair(struct store *s, size_t max, size_t *ret_n,
                                           struct err *e);

@@ -59,6 +59,7 @@ void store_close(struct store *s) {
         return;
     db_close(s->db);
     arena_release(&s->scratch);
+    free(s->links);
     free(s->made);
     free(s->schema);
     free(s);

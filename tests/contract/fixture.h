@@ -151,5 +151,6 @@ int row_plan_tests(void);
 int made_tests(void);
 int engine_tests(void);
 int engine_table_tests(void);
+int link_tests(void);
 
 #endif

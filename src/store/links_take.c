@@ -1,0 +1,261 @@
+/* Which task is next in a lane, and the proof that it is ours. The pick only proposes: the claim
+ * decides, and a sibling that was quicker makes us look again. */
+#include "store/links_int.h"
+
+#define TRIES 16 /* siblings that were quicker, one after the other */
+
+static const struct lane {
+    const char *name;
+    enum link_task tasks[2];
+    size_t n_tasks;
+    enum link_site site; /* of its reverse lookups */
+} lanes[LINK_LANES] = {
+    [LINK_LANE_REDDIT] = {"reddit", {LINK_REVERSE, LINK_REDDIT}, 2, LINK_SITE_REDDIT},
+    [LINK_LANE_HN] = {"hn", {LINK_REVERSE, LINK_HN}, 2, LINK_SITE_HN},
+    [LINK_LANE_SUMMARY] = {"summary", {LINK_SUMMARY}, 1, LINK_SITE_NONE},
+};
+
+struct picking {
+    struct arena *a;
+    const struct lane *lane;
+    struct str last; /* whose turn it was */
+    int64_t turns, now;
+    int64_t id; /* 0: nothing was found */
+    enum link_task task;
+    struct str submitter; /* absent: the turn of nobody in particular */
+};
+
+static enum verdict read_turn(void *ctx, const struct db_row *row) {
+    struct picking *p = ctx;
+    p->last = arena_str(p->a, db_row_text(row, 0));
+    p->turns = db_row_int(row, 1);
+    return V_OK;
+}
+
+static enum verdict read_pick(void *ctx, const struct db_row *row) {
+    struct picking *p = ctx;
+    p->id = db_row_int(row, 0);
+    p->submitter = arena_str(p->a, db_row_text(row, 1));
+    return V_OK;
+}
+
+static enum verdict pick(struct store *s, struct picking *p, enum link_stmt stmt, struct db_val arg,
+                         struct err *e) {
+    const char *site = link_site_name(p->lane->site);
+    for (size_t i = 0; i < p->lane->n_tasks && !p->id; i++) {
+        p->task = p->lane->tasks[i];
+        enum verdict v = db_run(s->db, link_stmt(s, p->task, stmt),
+                                DB_VALS(DBC(site ? site : ""), arg), read_pick, p, e);
+        if (v != V_OK)
+            return v;
+    }
+    return V_OK;
+}
+
+/* The oldest is nobody's turn: else whoever has much in the backlog would lose turns by it. */
+static enum verdict pick_since(struct store *s, struct picking *p, int64_t from, struct err *e) {
+    enum verdict v = pick(s, p, LINK_PICK_OLDEST, DBI(from), e);
+    p->submitter = STR_NONE;
+    return v;
+}
+
+static enum verdict pick_any(struct store *s, struct picking *p, struct err *e) {
+    p->id = 0;
+    enum verdict v = pick(s, p, LINK_PICK_WAITING, DBT(p->last), e);
+    if (v != V_OK || p->id)
+        return v;
+    if (p->turns % LINK_OLDEST_EVERY == LINK_OLDEST_EVERY - 1)
+        return pick_since(s, p, 0, e);
+    v = pick(s, p, LINK_PICK_ASKED, DBT(p->last), e);
+    if (v == V_OK && !p->id)
+        v = pick(s, p, LINK_PICK_ASKED, DBT(STR("")), e);
+    if (v == V_OK && !p->id)
+        v = pick_since(s, p, p->now - LINK_RECENT_MS, e);
+    if (v == V_OK && !p->id)
+        v = pick_since(s, p, 0, e);
+    return v;
+}
+
+static enum verdict read_claim(void *ctx, const struct db_row *row) {
+    struct link_job *job = ctx;
+    job->token = db_row_int(row, 0);
+    job->attempts = (int)db_row_int(row, 1);
+    return V_OK;
+}
+
+struct job_reading {
+    struct arena *a;
+    struct link_job *job;
+    bool pending;
+};
+
+static enum verdict read_job(void *ctx, const struct db_row *row) {
+    struct job_reading *r = ctx;
+    r->pending = true;
+    r->job->url = arena_str(r->a, db_row_text(row, 0));
+    r->job->url_key = arena_str(r->a, db_row_text(row, 1));
+    r->job->title = arena_str(r->a, db_row_text(row, 2));
+    r->job->summary = arena_str(r->a, db_row_text(row, 3));
+    r->job->site = link_site_of(db_row_text(row, 4));
+    r->job->rescan = db_row_int(row, 5) > 0;
+    return V_OK;
+}
+
+/* V_CONFLICT: a sibling was quicker, or it is not pending any more; the claim is taken back. */
+static enum verdict claim(struct store *s, const struct picking *p, struct str holder,
+                          int64_t lease_ms, struct link_job *job, struct err *e) {
+    struct job_reading r = {.a = p->a, .job = job};
+    *job = (struct link_job){.task = p->task, .id = p->id};
+    enum verdict v = db_run(s->db, SQL_LINK_CLAIM,
+                            DB_VALS(DBC(link_tasks[p->task].source), DBI(p->id), DBT(holder),
+                                    DBI(lease_ms), DBI(CLOCK_SLACK_MS)),
+                            read_claim, job, e);
+    if (v == V_OK && job->token)
+        v = db_run(s->db, link_stmt(s, p->task, LINK_JOB), DB_VALS(DBI(p->id)), read_job, &r, e);
+    if (v == V_OK && (!job->token || !r.pending))
+        return err_set(e, V_CONFLICT, "links", 0, "a sibling was quicker");
+    if (v == V_OK)
+        v = db_run(s->db, SQL_LINK_TURN_TOOK, DB_VALS(DBC(p->lane->name), DBT(p->submitter)), NULL,
+                   NULL, e);
+    return v;
+}
+
+enum verdict store_link_take(struct store *s, enum link_lane lane, struct str holder,
+                             int64_t lease_ms, struct arena *a, struct link_job *ret,
+                             struct err *e) {
+    struct picking p = {.a = a, .lane = &lanes[lane], .last = STR("")};
+    enum verdict v = links_prepare(s, e);
+    if (v == V_OK)
+        v = store_now(s, &p.now, e);
+    for (int i = 0; v == V_OK && i < TRIES; i++) {
+        v = db_run(s->db, SQL_LINK_TURN, DB_VALS(DBC(p.lane->name)), read_turn, &p, e);
+        if (v == V_OK)
+            v = pick_any(s, &p, e);
+        if (v == V_OK && !p.id)
+            return err_set(e, V_NOT_FOUND, "links", 0, "nothing is due in this lane");
+        if (v == V_OK)
+            v = db_begin(s->db, e);
+        if (v != V_OK)
+            return v;
+        v = store_end(s, claim(s, &p, holder, lease_ms, ret, e), e);
+        if (v != V_CONFLICT)
+            return v;
+        v = V_OK;
+    }
+    return v == V_OK ? err_set(e, V_RETRY, "links", 0, "siblings were quicker, again and again")
+                     : v;
+}
+
+enum verdict store_link_release(struct store *s, const struct link_release *r, struct err *e) {
+    arena_reset(&s->scratch);
+    enum verdict v = db_run(s->db, SQL_LINK_RELEASE,
+                            DB_VALS(DBC(link_tasks[r->task].source), DBI(r->id), DBI(r->token),
+                                    DBI(r->spent ? 1 : 0), DBI(r->wait_ms),
+                                    DBT(link_text(s, r->error_class, 60)),
+                                    DBT(link_text(s, r->error, LINK_ERROR_MAX))),
+                            NULL, NULL, e);
+    return v == V_OK && db_changes(s->db) == 0
+               ? err_set(e, V_CONFLICT, "links", 0, "the claim is not ours any more")
+               : v;
+}
+
+enum verdict store_link_sweep(struct store *s, size_t max, size_t *ret_n, struct err *e) {
+    enum verdict v = V_OK;
+    *ret_n = 0;
+    for (size_t t = 0; v == V_OK && t < LINK_TASKS && *ret_n < max; t++) {
+        v = db_run(s->db, SQL_LINK_SWEEP,
+                   DB_VALS(DBC(link_tasks[t].source), DBI(SWEEP_GRACE_MS), DBI(CLOCK_SLACK_MS),
+                           DBI((int64_t)(max - *ret_n))),
+                   NULL, NULL, e);
+        if (v == V_OK)
+            *ret_n += (size_t)db_changes(s->db);
+    }
+    return v;
+}
+
+/* --- where a task stands --- */
+
+struct standing {
+    bool pending[LINK_TASKS];
+    int64_t created_at, waiting_since, now;
+    bool found, asked;
+    enum link_site site;
+};
+
+static enum verdict read_standing(void *ctx, const struct db_row *row) {
+    struct standing *st = ctx;
+    int col = 3 * LINK_TASKS;
+    for (int t = 0; t < LINK_TASKS; t++)
+        st->pending[t] = link_status_of(db_row_text(row, 3 * t)) == LINK_PENDING;
+    st->created_at = db_row_int(row, col + 1);
+    st->asked = db_row_text(row, col + 3).p && db_row_int(row, col + 5) == 0;
+    st->waiting_since = link_or_zero(db_row_int(row, col + 4));
+    st->site = link_site_of(db_row_text(row, col + 6));
+    st->now = db_row_int(row, col + 7);
+    st->found = true;
+    return V_OK;
+}
+
+static enum verdict read_claim_state(void *ctx, const struct db_row *row) {
+    struct link_place *p = ctx;
+    p->held = str_eqc(db_row_text(row, 0), "held");
+    p->not_before = link_or_zero(db_row_int(row, 1));
+    return V_OK;
+}
+
+static enum verdict count(struct store *s, const struct lane *lane, enum link_stmt stmt,
+                          int64_t from, int64_t to, int64_t *total, struct err *e) {
+    const char *site = link_site_name(lane->site);
+    enum verdict v = V_OK;
+    for (size_t i = 0; v == V_OK && i < lane->n_tasks; i++) {
+        const struct db_val vals[] = {DBC(site ? site : ""), DBI(from), DBI(to)};
+        int64_t n = 0;
+        v = db_run_int(s->db, link_stmt(s, lane->tasks[i], stmt), vals,
+                       stmt == LINK_AHEAD_OTHERS ? 3 : 2, &n, e);
+        *total += n;
+    }
+    return v;
+}
+
+static enum verdict count_ahead(struct store *s, const struct lane *lane, const struct standing *st,
+                                int64_t *total, struct err *e) {
+    if (st->waiting_since)
+        return count(s, lane, LINK_AHEAD_WAITING, st->waiting_since, 0, total, e);
+    int64_t recent = st->now - LINK_RECENT_MS;
+    bool is_recent = st->created_at >= recent;
+    enum verdict v = count(s, lane, LINK_AHEAD_WAITING, INT64_MAX, 0, total, e);
+    if (v == V_OK)
+        v = count(s, lane, LINK_AHEAD_ASKED, st->asked ? st->created_at : INT64_MAX, 0, total, e);
+    if (v != V_OK || st->asked)
+        return v;
+    v = count(s, lane, LINK_AHEAD_OTHERS, recent, is_recent ? st->created_at : INT64_MAX, total, e);
+    if (v == V_OK && !is_recent)
+        v = count(s, lane, LINK_AHEAD_OTHERS, 0, st->created_at, total, e);
+    return v;
+}
+
+enum verdict store_link_place(struct store *s, int64_t id, enum link_task t, struct link_place *ret,
+                              struct err *e) {
+    static const enum link_lane of_task[LINK_TASKS] = {[LINK_REDDIT] = LINK_LANE_REDDIT,
+                                                       [LINK_HN] = LINK_LANE_HN,
+                                                       [LINK_SUMMARY] = LINK_LANE_SUMMARY};
+    struct standing st = {0};
+    *ret = (struct link_place){0};
+    enum verdict v = links_prepare(s, e);
+    if (v == V_OK)
+        v = db_run(s->db, link_all(s, LINK_PROCESSING), DB_VALS(DBI(id)), read_standing, &st, e);
+    if (v == V_OK && (!st.found || !st.pending[t]))
+        return err_set(e, V_NOT_FOUND, "links", 0, "this task is not pending");
+    if (v == V_OK)
+        v = db_run(s->db, SQL_LINK_CLAIM_OF, DB_VALS(DBC(link_tasks[t].source), DBI(id)),
+                   read_claim_state, ret, e);
+    if (v != V_OK || ret->held)
+        return v;
+    enum link_lane lane = of_task[t];
+    if (t == LINK_REVERSE)
+        lane = st.site == LINK_SITE_HN ? LINK_LANE_HN : LINK_LANE_REDDIT;
+    v = count_ahead(s, &lanes[lane], &st, &ret->ahead, e);
+    if (ret->ahead > LINK_AHEAD_MAX)
+        ret->ahead = LINK_AHEAD_MAX;
+    return v;
+}
