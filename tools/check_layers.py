@@ -42,6 +42,7 @@ FOREIGN = [
     ("openssl/", "crypto", {"mirror", "web"}),
     ("confuse.h", "confuse", {"enrich", "cli"}),
     ("systemd/", "systemd", {"cli"}),
+    ("libxml/", "xml", {"hn"}),
     ("jansson.h", "jansson", {"hn", "web", "enrich"}),
 ]
 

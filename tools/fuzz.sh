@@ -14,8 +14,9 @@ compiler=${CLANG:-clang}
 flags="-std=gnu17 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -Isrc -Itests/unit/hn
     -Itests/unit/feed
     -fno-strict-aliasing -fno-sanitize-recover=all
-    $(pkg-config --cflags libidn2 libxxhash libconfuse jansson)"
-libraries="$(pkg-config --libs libidn2 libxxhash libconfuse jansson libcurl) -lwslay -lpthread -lm"
+    $(pkg-config --cflags libidn2 libxml-2.0 libxxhash libconfuse jansson)"
+libraries="$(pkg-config --libs libidn2 libxml-2.0 libxxhash libconfuse jansson libcurl)
+    -lwslay -lpthread -lm"
 # WebSocket clients, and the feed that they listen to over a log in memory.
 feed="src/store/feed_id.c src/feed/client.c src/feed/event.c src/feed/filter.c src/feed/hub.c
     src/feed/hub_topics.c src/feed/topic_set.c

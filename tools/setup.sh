@@ -8,7 +8,7 @@ set -eu
 
 build_packages="gcc libc6-dev make meson ninja-build pkgconf python3 libcurl4-openssl-dev
     libsqlite3-dev libpq-dev libmicrohttpd-dev libwslay-dev libxxhash-dev libconfuse-dev
-    libjansson-dev libidn2-dev libzstd-dev zlib1g-dev libssl-dev libsystemd-dev"
+    libjansson-dev libidn2-dev libxml2-dev libzstd-dev zlib1g-dev libssl-dev libsystemd-dev"
 deb_packages="dpkg-dev ca-certificates systemd"
 test_packages="libcmocka-dev postgresql-15 nginx-core nghttp2-server openssl zstd wrk
     util-linux clang clang-format prometheus mandoc zsh chromium"

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-#define ARTICLE_BYTES_MAX ((size_t)4 * 1024 * 1024) /* of the page; what follows is not read */
+#define ARTICLE_BYTES_MAX ((size_t)2 * 1024 * 1024) /* of the page; what follows is not read */
 #define ARTICLE_TEXT_MAX ((size_t)100 * 1024)
 #define ARTICLE_TITLE_MAX ((size_t)500)
 #define ARTICLE_DESCRIPTION_MAX ((size_t)2000)

@@ -354,6 +354,12 @@ static void test_kept_connections(void **state) {
         http_step(c, NO_DEADLINE, on_done, &s);
     assert_int_equal(s.cls, NET_OK);
     assert_int_equal(server.connections, connections + 2);
+    s = (struct seen){0};
+    snprintf(url, sizeof url, "http://site.test:%d/ok/plain", server.port);
+    assert_int_equal(http_submit(c, url, &s, &e), V_OK);
+    while (s.n == 0)
+        http_step(c, NO_DEADLINE, on_done, &s);
+    assert_int_equal(server.connections, connections + 3);
     http_free(c);
     guard_free(g);
 }
