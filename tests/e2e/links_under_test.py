@@ -23,50 +23,26 @@ done to them: links.reddit.become('busy', retry_after=3), links.ai.counts(), lin
 import re
 
 from lib import EXIT_DONE, LEAST, wait_until
-from anthropic import Anthropic
-from article import NAME, Article
-from hn_search import HnSearch
 from hostile import write_lines
-from reddit import Reddit
 from serve import Page, Server
+from services import Services
 from updater import QUICK, UpdaterTest
 
-CLIENT, SECRET, KEY = 'a-client-of-the-tests', 'a-secret-of-the-tests', 'a-key-of-the-tests'
 TASKS = ('reddit', 'hn', 'summary', 'reverse_lookup')
 FINAL = ('completed', 'not_found', 'failed', 'skipped')
 
 
-class Links:
-    """`oauth` and `key` say whether there are credentials for Reddit and Anthropic."""
+class Links(Services):
+    """What Services can do, an archive, and programs."""
 
-    def __init__(self, test, archive, oauth=True, key=True):
+    def __init__(self, test, archive, **options):
+        super().__init__(**options)
+        test.addCleanup(self.close)
         self.test, self.archive, self.server = test, archive, None
-        self.reddit = self._keep(Reddit(client=CLIENT, secret=SECRET))
-        self.hn = self._keep(HnSearch())
-        self.ai = self._keep(Anthropic(key=KEY))
-        self.site = self._keep(Article())
-        self.oauth, self.key = oauth, key
         migrated = test.run_tain('migrate', '--db', archive.uri)
         test.assertEqual(migrated.code, EXIT_DONE, migrated)
 
-    def _keep(self, service):
-        self.test.addCleanup(service.close)
-        return service
-
     # Programs
-
-    @property
-    def services(self):
-        return {'reddit': self.reddit, 'hn': self.hn, 'anthropic': self.ai, 'article': self.site}
-
-    def env(self, **changes):
-        """Of every program; None takes a variable out."""
-        return dict({
-            'TAIN_REDDIT_URL': self.reddit.url, 'TAIN_HN_SEARCH_URL': self.hn.url,
-            'TAIN_ANTHROPIC_URL': self.ai.url, 'TAIN_FETCH_ALLOW': self.site.allow,
-            'TAIN_REDDIT_CLIENT_ID': CLIENT if self.oauth else None,
-            'TAIN_REDDIT_CLIENT_SECRET': SECRET if self.oauth else None,
-            'ANTHROPIC_API_KEY': KEY if self.key else None}, **changes)
 
     def enrich(self, *arguments, **changes):
         """A worker; `changes` are of its environment."""
@@ -93,19 +69,6 @@ class Links:
         result = run.wait()
         self.test.assertEqual(result.code, EXIT_DONE, result)
         return result
-
-    # What there is
-
-    def article(self, shape='plain'):
-        """The URL of an article that may be fetched, though it is on this machine."""
-        return self.site.at(shape, host=NAME)
-
-    def discussed(self, url, reddit=1, hn=1):
-        """So many discussions of it: (posts, ids of stories)."""
-        return ([self.reddit.add(url, title=f'Post {n} of {url}', subreddit=f'sub{n}',
-                                 score=10 + n, num_comments=n) for n in range(reddit)],
-                [self.hn.add(url, title=f'Story {n} of {url}', points=20 + n, comments=n)
-                 for n in range(hn)])
 
     def mirror(self, *items):
         """Puts items into the archive, as if they had been fetched."""
@@ -176,29 +139,9 @@ class Links:
             raise AssertionError(f'{late}: {self.tasks(link)}, {self.errors(link)}, '
                                  f'{self.counts()}') from None
 
-    # What was asked
-
-    def counts(self):
-        """{service: {route: calls}}"""
-        return {name: service.counts() for name, service in self.services.items()}
-
-    def asked(self):
-        """Connections to all services together: not even one without a call goes unseen."""
-        return sum(service.connections for service in self.services.values())
-
-    def forget(self):
-        for service in self.services.values():
-            service.forget()
-
-    def unlimited(self):
-        """The services take whatever comes; what a caller's own limits do is another matter."""
-        self.reddit.limits(None, None)
-        self.hn.limits(None)
-        self.ai.limits(None)
-
 
 class LinksTest(UpdaterTest):
-    """With OnSqlite or OnPostgres."""
+    """With OnSqlite or OnPostgres. Options are those of Services: oauth=False, key=False."""
 
     def links(self, archive=None, **options):
         return Links(self, archive or self.archive(), **options)

@@ -339,13 +339,14 @@ class HnSearchTest(StandInTest):
         return call(self.hn, f'{prefix}/search?{urllib.parse.urlencode(wanted)}')
 
     def test_near_misses_are_hits_too(self):
-        near = self.hn.add(PAGE + '?page=2', title='Two', points=3)
+        near = [self.hn.add(PAGE + '?page=2', title='Two', points=3),
+                self.hn.add(PAGE.replace('three', 'four'), title='Three', points=900)]
         self.hn.add('https://b.example/else', title='Else')
         hits = self.search(PAGE).json['hits']
-        self.assertEqual([hit['objectID'] for hit in hits], [str(self.story), str(near)])
+        self.assertEqual([hit['objectID'] for hit in hits], [str(self.story), *map(str, near)])
         self.assertEqual([hits[0][name] for name in ('url', 'points', 'num_comments')],
                          [PAGE, 12, 2])
-        self.assertEqual(self.search(PAGE, prefix='').json['nbHits'], 2)
+        self.assertEqual(self.search(PAGE, prefix='').json['nbHits'], 3)
         self.assertEqual(self.search(PAGE, hitsPerPage=1, page=1).json['hits'][0]['title'], 'Two')
         self.assertEqual(self.search('https://nobody.example/x/y').json['hits'], [])
         one = self.search('', tags=f'(story,poll),story_{self.story}').json

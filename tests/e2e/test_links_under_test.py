@@ -1,12 +1,17 @@
 """What tests of links stand on: every service has its stand-in, programs are told of them and of
 nothing else, and what is in the archive is read as it is."""
 
+import os
+import subprocess
+import sys
 import unittest
+import unittest.mock
 import urllib.parse
 
-from lib import NOWHERE, OnPostgres, OnSqlite, environment
+from lib import NOWHERE, ROOT, OnPostgres, OnSqlite, environment
 from article import WORDS
-from links_under_test import KEY, LinksTest
+from links_under_test import LinksTest
+from services import KEY
 from stand_in_test import AGENT, call
 
 
@@ -87,8 +92,26 @@ class Services(OnSqlite, LinksTest):
         poor = environment(self.links(oauth=False, key=False).env())
         self.assertEqual([name for name in poor if 'CLIENT' in name or 'KEY' in name
                           and 'ANTHROPIC' in name], [])
-        self.assertEqual(environment()['TAIN_REDDIT_URL'], NOWHERE)
-        self.assertNotIn('ANTHROPIC_API_KEY', environment())
+        with unittest.mock.patch.dict(os.environ, {'ANTHROPIC_API_KEY': 'of a developer'}):
+            self.assertEqual(environment()['TAIN_REDDIT_URL'], NOWHERE)
+            self.assertNotIn('ANTHROPIC_API_KEY', environment())
+
+    def test_all_services_in_one_process(self):
+        """As a demonstration has them: whatever is asked for is there."""
+        script = ROOT / 'tests' / 'support' / 'services.py'
+        process = subprocess.Popen([sys.executable, '-B', script], stdout=subprocess.PIPE,
+                                   text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        said = [line.rstrip() for line in iter(process.stdout.readline, '# ready\n')]
+        told = dict(line.removeprefix('export ').split('=', 1) for line in said)
+        self.assertEqual(set(told), {*self.links().env(), 'DEMO_ARTICLE'})
+        for variable, path in (('TAIN_HN_SEARCH_URL', '/search?query=http://a.example/2'),
+                               ('TAIN_REDDIT_URL', '/api/info?url=http://a.example/2')):
+            parts = urllib.parse.urlsplit(told[variable])
+            answer = call(parts, parts.path + path, headers=AGENT).json
+            self.assertTrue(answer.get('hits') or answer['data']['children'], variable)
 
 
 class OfSqlite(UnderTest, OnSqlite, LinksTest):

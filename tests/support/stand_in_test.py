@@ -26,8 +26,9 @@ class Clock:
 
 
 def call(service, target, body=None, headers=None, method=None):
-    """One request on a connection of its own."""
-    connection = http.client.HTTPConnection(service.host, service.port, timeout=ANSWER)
+    """One request on a connection of its own, to a stand-in or where a URL (split) leads."""
+    host = getattr(service, 'host', None) or service.hostname
+    connection = http.client.HTTPConnection(host, service.port, timeout=ANSWER)
     try:
         data = body if body is None or isinstance(body, (bytes, str)) else json.dumps(body)
         connection.request(method or ('GET' if data is None else 'POST'), target, data,
