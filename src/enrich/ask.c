@@ -212,6 +212,11 @@ void told_of_call(struct told_why *ret, struct arena *a, const struct heard *h) 
         ret->wait_ms = h->retry_after_ms;
 }
 
+bool url_has_key(struct str url, struct str key, struct arena *a) {
+    struct str its, domain;
+    return url_key(a, url, &its, &domain) && str_eq(its, key);
+}
+
 void article_set(struct found_article *ret, struct arena *a, struct str url) {
     struct discussion d, own;
     struct str domain;

@@ -41,6 +41,9 @@ bool json_true_at(const struct json_read *from, const char *path);
 /* A text cut to at most `max` bytes, between characters. */
 struct str text_cut(struct str s, size_t max);
 
+/* Is it a URL of the page with this key? */
+bool url_has_key(struct str url, struct str key, struct arena *a);
+
 /* Takes what a post was submitted with as the article behind it: FOUND, or NONE where it is no page
  * (or the post itself). */
 void article_set(struct found_article *ret, struct arena *a, struct str url);

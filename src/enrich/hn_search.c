@@ -2,7 +2,6 @@
 
 #include "enrich/ask_int.h"
 #include "enrich/request.h"
-#include "hn/url_key.h"
 
 #include <string.h>
 
@@ -127,11 +126,6 @@ static bool is_degraded(const struct json_read *root, size_t n_hits) {
            (n_hits == 0 && json_int_at(root, "nbHits", 0) > 0);
 }
 
-static bool has_key(struct str url, struct str key, struct arena *a) {
-    struct str its, domain;
-    return url_key(a, url, &its, &domain) && str_eq(its, key);
-}
-
 /* Answers how many hits there were. */
 static size_t read_hits(struct json_read *hits, struct str key, struct arena *a,
                         struct found_list *ret, size_t *ret_broken) {
@@ -146,7 +140,7 @@ static size_t read_hits(struct json_read *hits, struct str key, struct arena *a,
             continue;
         }
         read_story(hits, &id, a, &story);
-        if (ret->n == ASK_DISCUSSIONS_MAX || !has_key(story.url, key, a))
+        if (ret->n == ASK_DISCUSSIONS_MAX || !url_has_key(story.url, key, a))
             ret->dropped++;
         else
             ret->at[ret->n++] = story;

@@ -1,7 +1,6 @@
 /* What Reddit answers. */
 #include "enrich/ask_int.h"
 #include "enrich/reddit.h"
-#include "hn/url_key.h"
 
 #include <string.h>
 #include <strings.h>
@@ -123,11 +122,6 @@ static bool read_post(const struct json_read *post, struct arena *a, struct foun
     return true;
 }
 
-static bool has_key(struct str url, struct str key, struct arena *a) {
-    struct str its, domain;
-    return url_key(a, url, &its, &domain) && str_eq(its, key);
-}
-
 /* Children that are no submissions are not counted; one that has no id is broken. */
 static void read_children(struct json_read *list, struct str key, struct arena *a,
                           struct found_list *ret, size_t *ret_broken) {
@@ -140,7 +134,7 @@ static void read_children(struct json_read *list, struct str key, struct arena *
             continue;
         if (path_find(list, STR("data"), &data) != PATH_THERE || !read_post(&data, a, &post))
             ++*ret_broken;
-        else if (ret->n == ASK_DISCUSSIONS_MAX || !has_key(post.url, key, a))
+        else if (ret->n == ASK_DISCUSSIONS_MAX || !url_has_key(post.url, key, a))
             ret->dropped++;
         else
             ret->at[ret->n++] = post;

@@ -134,12 +134,12 @@ static void half_an_answer_says_nothing(void **state) {
     struct heard h = heard(404, "{\"message\": \"words\", \"error\": 404}");
     struct told_why why;
     assert_true(heard_no_such(&h, &arena));
-    h.cls = NET_TRUNCATED;
-    told_of_call(&why, &arena, &h);
-    assert_int_equal(why.told, TOLD_TRANSIENT);
     h.status = 403;
-    told_of_call(&why, &arena, &h);
-    assert_int_equal(why.told, TOLD_TRANSIENT);
+    for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
+        h.cls = failures[i];
+        told_of_call(&why, &arena, &h);
+        assert_int_equal(why.told, h.cls == NET_REDIRECT ? TOLD_REFUSED : TOLD_TRANSIENT);
+    }
     h = heard(404, "<html>no such page</html>");
     assert_false(heard_no_such(&h, &arena));
 }

@@ -130,8 +130,7 @@ static const char *const none[] = {
     "https://reddit.co/comments/5cz1fz",
     "https://redd.it.example.com/5cz1fz",
     "https://xredd.it/5cz1fz",
-    "https://r\xD0\xB5"
-    "ddit.com/comments/5cz1fz", /* a Cyrillic letter */
+    "https://r\u0435ddit.com/comments/5cz1fz", /* a Cyrillic letter */
     "https://reddit.com\\@example.com/comments/5cz1fz",
     "https://reddit.com%2eexample.com/comments/5cz1fz",
     "https://example.com\\.reddit.com/comments/5cz1fz",
