@@ -12,6 +12,7 @@ struct call_result {
     enum net_class cls;
     long status;
     struct str body;        /* valid during the callback */
+    struct str headers;     /* "Name: value" lines; valid during the callback; absent: none */
     int64_t retry_after_ms; /* -1: not said */
     int64_t elapsed_ms;
     const char *detail;

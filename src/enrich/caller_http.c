@@ -64,6 +64,7 @@ static enum verdict start(struct caller *c, const struct provider *p, struct str
         .n_headers = headers_of(p, body.p != NULL, headers),
         .body = body,
         .timeout_ms = (long)p->timeout_ms,
+        .want_headers = true,
     };
     return http_send(of(c)->http, &r, tag, e);
 }
@@ -80,6 +81,7 @@ static void on_done(void *ctx, const struct http_result *r) {
         .cls = r->cls,
         .status = r->status,
         .body = r->body,
+        .headers = r->headers,
         .retry_after_ms = r->retry_after_ms,
         .elapsed_ms = r->elapsed_ms,
         .detail = r->detail,

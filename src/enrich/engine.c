@@ -194,6 +194,7 @@ static void on_done(void *ctx, const struct call_result *result) {
     struct lane *l = r->lane;
     r->result = *result;
     r->result.body = arena_str(&r->arena, result->body);
+    r->result.headers = arena_str(&r->arena, result->headers);
     r->result.detail = result->detail ? arena_strdup(&r->arena, result->detail) : NULL;
     r->stage = ROW_ANSWERED;
     g->answered[g->n_answered++] = r;

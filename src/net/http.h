@@ -31,6 +31,7 @@ struct http_options {
 
 #define HTTP_HEADERS_MAX 32
 #define HTTP_HEADER_MAX ((size_t)8 * 1024)
+#define HTTP_ANSWER_HEADERS_MAX ((size_t)16 * 1024)
 
 struct http_request {
     const char *method; /* "GET" or "POST"; NULL: GET */
@@ -38,8 +39,9 @@ struct http_request {
     const struct str *headers; /* "Name: value". They may be secret: no message repeats a value,
                                   and they are forgotten with the answer */
     size_t n_headers;
-    struct str body; /* of a POST; copied */
-    long timeout_ms; /* the whole answer; 0: the client's */
+    struct str body;   /* of a POST; copied */
+    long timeout_ms;   /* the whole answer; 0: the client's */
+    bool want_headers; /* those of the answer are wanted; they cost time */
     /* NULL: none. A visit to a stranger's URL: a plain GET with nothing of the above but the URL
      * and the time-out (0: the guard's). Redirects lead anywhere the guard lets them. */
     const struct guard *guard;
@@ -48,11 +50,15 @@ struct http_request {
 struct http_result {
     void *tag;
     enum net_class cls;
-    long status;               /* 0 when there was none */
-    struct str body;           /* valid during the callback only; NUL-terminated */
-    int64_t retry_after_ms;    /* -1 when not said */
-    int64_t elapsed_ms;        /* since it was sent: waiting for a free connection is not in it */
-    const char *detail;        /* a sentence for logs and last_error; valid during the callback */
+    long status;            /* 0 when there was none */
+    struct str body;        /* valid during the callback only; NUL-terminated */
+    int64_t retry_after_ms; /* -1 when not said */
+    int64_t elapsed_ms;     /* since it was sent: waiting for a free connection is not in it */
+    struct str headers; /* of the last answer, "Name: value" and a line break each; absent unless
+                           they were wanted and there are any. At most HTTP_ANSWER_HEADERS_MAX
+                           bytes: a line that does not fit is left out. Valid during the
+                           callback only */
+    const char *detail; /* a sentence for logs and last_error; valid during the callback */
     const struct visit *visit; /* of a request with a guard, valid during the callback; or NULL. The
                                   body is empty unless it is VISIT_OK */
 };

@@ -75,6 +75,7 @@ void transfer_free(struct transfer *t) {
     visit_end(t);
     curl_url_cleanup(t->url);
     strbuf_release(&t->body);
+    strbuf_release(&t->head);
     free(t);
 }
 
@@ -107,6 +108,7 @@ enum verdict transfer_prepare(struct transfer *t, const struct http_options *o,
     t->redirects = 0;
     t->cut_timeout = t->timeout_ms != o->timeout_ms;
     t->restarted = false;
+    t->want_headers = r->want_headers;
     t->error[0] = '\0';
     if (UNLIKELY(r->guard))
         visit_begin(t, r);
@@ -117,6 +119,7 @@ void transfer_rest(struct transfer *t) {
     dress_off(&t->dress, t->easy);
     if (t->body.cap > TRANSFER_KEEP_BODY)
         strbuf_release(&t->body);
+    strbuf_release(&t->head);
 }
 
 static void set_time_left(struct transfer *t) {
@@ -215,6 +218,16 @@ static bool is_unknown(struct transfer *t) {
            strcmp(h->value, "no") == 0;
 }
 
+static void collect_headers(struct transfer *t) {
+    strbuf_release(&t->head);
+    strbuf_init(&t->head, HTTP_ANSWER_HEADERS_MAX);
+    for (struct curl_header *h = NULL;
+         (h = curl_easy_nextheader(t->easy, CURLH_HEADER, -1, h)) != NULL;) {
+        strbuf_addf(&t->head, "%s: %s\n", h->name, h->value);
+        t->head.overflow = false;
+    }
+}
+
 static void describe(struct transfer *t, const struct http_options *o, CURLcode code,
                      const char *refused, char *out, const struct http_result *r) {
     if (refused)
@@ -238,6 +251,10 @@ void transfer_result(struct transfer *t, const struct http_options *o, CURLcode 
                                 .retry_after_ms = -1,
                                 .elapsed_ms = clock_mono(o->clock) - t->started_ms,
                                 .detail = "ok"};
+    if (UNLIKELY(t->want_headers)) {
+        collect_headers(t);
+        ret->headers = t->head.n ? strbuf_str(&t->head) : STR_NONE;
+    }
     if (UNLIKELY(t->visiting))
         visit_result(t, code, refused, detail, ret);
     else if (ret->cls == NET_OK && is_unknown(t))

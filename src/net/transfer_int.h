@@ -22,8 +22,8 @@ struct transfer {
     CURL *easy;
     CURLU *url; /* what the handle will fetch next */
     void *tag;
-    struct strbuf body;
-    struct dress dress; /* what this request has beyond its URL */
+    struct strbuf body, head; /* head: headers of the answer, where they are wanted */
+    struct dress dress;       /* what this request has beyond its URL */
     struct visiting
         *visiting;      /* of a request with a guard; or NULL. Such a one is not used again */
     long timeout_ms;    /* of this request, redirects and all */
@@ -32,7 +32,7 @@ struct transfer {
     int redirects;
     unsigned flags;     /* enum url_flags the handle is set up for */
     unsigned origin_id; /* of what is in `url`, when that is origin and path alone; or 0 */
-    bool cut_timeout, restarted;
+    bool cut_timeout, restarted, want_headers;
     char error[CURL_ERROR_SIZE];
 };
 

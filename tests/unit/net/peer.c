@@ -48,7 +48,7 @@ bool peer_called(struct peer *p) {
 }
 
 void peer_say(struct peer *p, const char *fmt, ...) {
-    char text[8192];
+    char text[32768];
     va_list args;
     va_start(args, fmt);
     int n = vsnprintf(text, sizeof text, fmt, args);

@@ -24,7 +24,8 @@ struct end {
     enum net_class cls;
     long status;
     int64_t retry_after_ms;
-    char body[256], detail[512];
+    char body[256], detail[512], headers[1024];
+    bool has_headers;
 };
 
 static void on_done(void *ctx, const struct http_result *r) {
@@ -35,6 +36,8 @@ static void on_done(void *ctx, const struct http_result *r) {
     got->retry_after_ms = r->retry_after_ms;
     snprintf(got->body, sizeof got->body, "%s", r->body.p);
     snprintf(got->detail, sizeof got->detail, "%s", r->detail);
+    snprintf(got->headers, sizeof got->headers, "%.*s", STR_FMT(r->headers));
+    got->has_headers = r->headers.p != NULL;
 }
 
 struct wire {
@@ -366,6 +369,39 @@ static void what_cannot_be_sent(void **state UNUSED) {
     close_wire(&w);
 }
 
+static void headers_of_an_answer(void **state UNUSED) {
+    struct wire w = open_wire();
+    struct end got;
+    static char headers[32 * 1024];
+    send_request(&w, "/", (struct http_request){.want_headers = true}, &got);
+    hear(&w, &got);
+    answer(&w, &got, "429 Too Many Requests",
+           "x-ratelimit-remaining: 0.0\r\nX-Two: a\r\nX-Two:  b\r\n", "{}");
+    assert_string_equal(got.headers, "x-ratelimit-remaining: 0.0\nX-Two: a\nX-Two: b\n"
+                                     "Content-Length: 2\n");
+    /* a redirect that is not followed says where it leads */
+    send_request(&w, "/", (struct http_request){.want_headers = true}, &got);
+    hear(&w, &got);
+    answer(&w, &got, "301 Moved", "Location: https://elsewhere.example/a?b\r\n", "");
+    assert_int_equal(got.cls, NET_REDIRECT);
+    assert_int_equal(got.status, 301);
+    assert_has(got.headers, "Location: https://elsewhere.example/a?b\n");
+    /* a line that does not fit is left out */
+    int n = snprintf(headers, sizeof headers, "X-First: 1\r\nX-Long: ");
+    memset(headers + n, 'x', 20000);
+    snprintf(headers + n + 20000, sizeof headers - (size_t)n - 20000, "\r\nX-Last: 2\r\n");
+    send_request(&w, "/", (struct http_request){.want_headers = true}, &got);
+    hear(&w, &got);
+    answer(&w, &got, "200 OK", headers, "");
+    assert_string_equal(got.headers, "X-First: 1\nX-Last: 2\nContent-Length: 0\n");
+    /* they are nobody else's */
+    send_request(&w, "/", (struct http_request){0}, &got);
+    hear(&w, &got);
+    answer(&w, &got, "200 OK", "X-First: 1\r\n", "{}");
+    assert_false(got.has_headers);
+    close_wire(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_post_goes_as_it_is),
@@ -376,6 +412,7 @@ int main(void) {
         cmocka_unit_test(what_a_server_asks_for),
         cmocka_unit_test(a_large_body_goes_whole),
         cmocka_unit_test(what_cannot_be_sent),
+        cmocka_unit_test(headers_of_an_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
