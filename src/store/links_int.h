@@ -73,6 +73,9 @@ struct str link_text(struct store *s, struct str text, size_t max_chars);
 #define LINK_COLUMNS 10
 void link_of_row(struct arena *a, const struct db_row *row, struct link *ret);
 
+/* Begins what a pick is made in, where it needs that. */
+MUST_CHECK enum verdict links_begin_pick(struct store *s, struct err *e);
+
 /* --- within a transaction of the caller's --- */
 
 struct link_made {

@@ -152,5 +152,8 @@ int made_tests(void);
 int engine_tests(void);
 int engine_table_tests(void);
 int link_tests(void);
+int link_work_tests(void);
+int link_land_tests(void);
+int link_upkeep_tests(void);
 
 #endif
