@@ -143,8 +143,7 @@ class ArticleTest(StandInTest):
         return call(self.site, f'{parts.path}?{parts.query}' if parts.query else parts.path)
 
     def test_articles_have_their_words(self):
-        charsets = {'latin1': 'latin-1', 'meta': 'cp1252', 'utf16': 'utf-16', 'sjis': 'shift_jis',
-                    'lying': 'latin-1'}
+        charsets = {'latin1': 'latin-1', 'meta': 'cp1252', 'utf16': 'utf-16', 'sjis': 'shift_jis'}
         unpack = {'gzip': gzip.decompress, 'deflate': zlib.decompress}
         for shape, words in WORDS.items():
             answer = self.get(self.site.at(shape))
@@ -169,6 +168,14 @@ class ArticleTest(StandInTest):
                  'disguised': 'text/html', 'nothing': 'text/html'}
         for shape, kind in kinds.items():
             self.assertEqual(self.get(self.site.at(shape)).headers.get_content_type(), kind)
+
+    def test_words_that_may_be_lost(self):
+        lying = self.get(self.site.at('lying'))
+        self.assertEqual(lying.headers.get_content_charset(), 'utf-8')
+        with self.assertRaises(UnicodeDecodeError):
+            lying.body.decode('utf-8')
+        self.assertIn(b'\0', self.get(self.site.at('nul')).body)
+        self.assertEqual(self.get(self.site.at('deep')).body.count(b'<div>'), 20000)
 
     def test_redirects(self):
         target = 'http://10.0.0.1/x?y=z'

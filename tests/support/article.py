@@ -8,7 +8,8 @@ fall for.
     site.at('status/503')
     WORDS['plain'], NOISE                                    # what a reader should see, and not
 
-Every shape of WORDS is an article whose title is title_of(shape); the rest of SHAPES are none:
+Every shape of WORDS is an article whose title is title_of(shape); the rest of SHAPES are none, or
+such that a reader may lose its words:
 
 | shape | what it is |
 |---|---|
@@ -16,11 +17,12 @@ Every shape of WORDS is an article whose title is title_of(shape); the rest of S
 | nav | the same amid navigation, scripts, styles, an aside, forms, comments and a footer |
 | untitled, social | no title at all; one only in og:title |
 | latin1, sjis | other charsets, told by the header |
-| meta, utf16, lying | other charsets: told by the page, by a mark; told wrongly |
+| meta, utf16 | other charsets, told by the page and by a mark |
 | gzip, deflate | compressed |
 | broken | unclosed and crossing elements, and stray bytes |
-| bare, deep | no html or body; 20,000 elements within each other |
+| bare | no html or body |
 | late | comes in ten pieces, one every 10 ms |
+| lying, nul, deep | the charset is told wrongly; NULs; 20,000 elements within each other |
 | text | plain text |
 | huge | 64 MiB of paragraphs |
 | bomb | 256 MiB of white space in 260 KiB of gzip |
@@ -59,14 +61,14 @@ SENTENCES = {
     'ja': ('谷には橋が一つあった。', '番人は車輪を数えた。', '川の水はだれも数えなかった。'),
 }
 LANGUAGE = {'latin1': 'de', 'meta': 'de', 'lying': 'de', 'sjis': 'ja'}
-ARTICLES = ('plain', 'nav', 'untitled', 'social', 'latin1', 'meta', 'utf16', 'sjis', 'lying',
-            'gzip', 'deflate', 'broken', 'bare', 'deep', 'late', 'refresh', 'external')
+ARTICLES = ('plain', 'nav', 'untitled', 'social', 'latin1', 'meta', 'utf16', 'sjis', 'gzip',
+            'deflate', 'broken', 'bare', 'late', 'refresh', 'external')
 WORDS = {shape: SENTENCES[LANGUAGE.get(shape, 'en')] for shape in ARTICLES}
 NOISE = ('Subscribe to our newsletter', 'window.tracker', 'color: fuchsia', 'Cookie settings',
          'Most read today', 'All rights reserved', 'hidden remark')
-SHAPES = (*ARTICLES, 'text', 'huge', 'bomb', 'drip', 'flood', 'json', 'pdf', 'image', 'binary',
-          'disguised', 'nothing', 'no-content', 'script', 'loop', 'ring', 'nowhere', 'odd-scheme',
-          'file')
+SHAPES = (*ARTICLES, 'lying', 'nul', 'deep', 'text', 'huge', 'bomb', 'drip', 'flood', 'json', 'pdf',
+          'image', 'binary', 'disguised', 'nothing', 'no-content', 'script', 'loop', 'ring',
+          'nowhere', 'odd-scheme', 'file')
 NAME = 'article.localhost'
 PRIVATE = 'http://169.254.169.254/latest/meta-data/'
 
@@ -80,7 +82,8 @@ def title_of(shape):
 
 
 def paragraphs(shape):
-    return ''.join(f'<p>{text}</p>\n' for text in WORDS.get(shape, SENTENCES['en']))
+    words = SENTENCES[LANGUAGE.get(shape, 'en')]
+    return ''.join(f'<p>{text}</p>\n' for text in words)
 
 
 def page(shape, body=None, head=''):
@@ -209,9 +212,12 @@ class Article(StandIn):
     def page_broken(self):
         one, two, three = WORDS['broken']
         title = title_of('broken')
-        text = (f'<title>{title}<b>\0</title><p>{one}<div><i><b>&nosuch;&#0;&#x110000;</i><table>'
-                f'<p>{two}<td></p></span></div><p x="{three}"y=<>{three}<![CDATA[<!--')
+        text = (f'<title>{title}</title><b><div><p>{one}<i><b>&nosuch;&#0;&#x110000;</i></td>'
+                f'<p>{two}</span></b></ul><p x="{three}"y=<>{three}<![CDATA[<!--')
         return Answer(200, text.encode() + b'\xff\xfe\xc3', kind=HTML)
+
+    def page_nul(self):
+        return html(page('nul').replace('</p>', '\0</p>'))
 
     def page_bare(self):
         return html(paragraphs('bare'))
