@@ -32,15 +32,8 @@ static enum kind kind_of(struct str content_type) {
 
 /* Servers call many things text. */
 static bool is_binary(struct str b, struct charset c) {
-    static const char *const magic[] = {"%PDF-",
-                                        "\x89PNG",
-                                        "GIF8",
-                                        "\xFF\xD8\xFF",
-                                        "PK\x03\x04",
-                                        "\x1F\x8B",
-                                        "\x7F"
-                                        "ELF",
-                                        "7z\xBC\xAF"};
+    static const char *const magic[] = {"%PDF-",      "\x89PNG",  "GIF8",       "\xFF\xD8\xFF",
+                                        "PK\x03\x04", "\x1F\x8B", "\x7F\x45LF", "7z\xBC\xAF"};
     for (size_t i = 0; i < ARRAY_LEN(magic); i++)
         if (str_starts(b, magic[i]))
             return true;
