@@ -143,9 +143,30 @@ struct listing {
     struct str words[WORDS_MAX];
     size_t n_words;
     struct link_entry *rows;
-    size_t n, max, looked_at;
+    size_t n, max;
+    int64_t ids[LINK_LIST_MAX]; /* what a search found */
+    size_t n_ids, looked_at;
     int64_t last;
 };
+
+static enum verdict read_entry(void *ctx, const struct db_row *row) {
+    struct listing *l = ctx;
+    struct link_entry *entry = &l->rows[l->n++];
+    *entry = (struct link_entry){0};
+    link_of_row(l->a, row, &entry->link);
+    entry->discussions[LINK_SITE_REDDIT] = db_row_int(row, LINK_COLUMNS);
+    entry->comments[LINK_SITE_REDDIT] = db_row_int(row, LINK_COLUMNS + 1);
+    entry->discussions[LINK_SITE_HN] = db_row_int(row, LINK_COLUMNS + 2);
+    entry->comments[LINK_SITE_HN] = db_row_int(row, LINK_COLUMNS + 3);
+    entry->pending = db_row_int(row, LINK_COLUMNS + 4) > 0;
+    return V_OK;
+}
+
+static enum verdict list(struct store *s, struct listing *l, int64_t before, size_t max,
+                         struct err *e) {
+    return db_run(s->db, link_all(s, LINK_LIST), DB_VALS(DBI(before), DBI((int64_t)max)),
+                  read_entry, l, e);
+}
 
 /* Letters of ASCII are alike in both cases. */
 static bool has_word(struct str text, struct str word) {
@@ -160,32 +181,37 @@ static bool has_word(struct str text, struct str word) {
 }
 
 static bool matches(const struct listing *l, const struct db_row *row) {
-    static const int columns[] = {3, 1, 5, 4};
     for (size_t w = 0; w < l->n_words; w++) {
         bool found = false;
-        for (size_t c = 0; c < ARRAY_LEN(columns) && !found; c++)
-            found = has_word(db_row_text(row, columns[c]), l->words[w]);
+        for (int c = 1; c <= 4 && !found; c++)
+            found = has_word(db_row_text(row, c), l->words[w]);
         if (!found)
             return false;
     }
     return true;
 }
 
-static enum verdict read_entry(void *ctx, const struct db_row *row) {
+static enum verdict look_at(void *ctx, const struct db_row *row) {
     struct listing *l = ctx;
     l->last = db_row_int(row, 0);
     l->looked_at++;
-    if (l->n == l->max || !matches(l, row))
-        return V_OK;
-    struct link_entry *entry = &l->rows[l->n++];
-    *entry = (struct link_entry){0};
-    link_of_row(l->a, row, &entry->link);
-    entry->discussions[LINK_SITE_REDDIT] = db_row_int(row, LINK_COLUMNS);
-    entry->comments[LINK_SITE_REDDIT] = db_row_int(row, LINK_COLUMNS + 1);
-    entry->discussions[LINK_SITE_HN] = db_row_int(row, LINK_COLUMNS + 2);
-    entry->comments[LINK_SITE_HN] = db_row_int(row, LINK_COLUMNS + 3);
-    entry->pending = db_row_int(row, LINK_COLUMNS + 4) > 0;
+    if (l->n_ids < l->max && matches(l, row))
+        l->ids[l->n_ids++] = l->last;
     return V_OK;
+}
+
+/* First which links, then what there is to be said of them. */
+static enum verdict search(struct store *s, struct listing *l, struct err *e) {
+    enum verdict v = V_OK;
+    size_t seen = 0;
+    do {
+        l->looked_at = 0;
+        v = db_run(s->db, SQL_LINK_SCAN, DB_VALS(DBI(l->last), DBI(SEARCH_PAGE)), look_at, l, e);
+        seen += l->looked_at;
+    } while (v == V_OK && l->n_ids < l->max && l->looked_at == SEARCH_PAGE && seen < SEARCH_LOOKS);
+    for (size_t i = 0; v == V_OK && i < l->n_ids; i++)
+        v = list(s, l, l->ids[i] + 1, 1, e);
+    return v;
 }
 
 static void split_words(struct listing *l, struct str text) {
@@ -208,15 +234,9 @@ enum verdict store_link_list(struct store *s, struct arena *a, const struct link
     l.last = query->before > 0 ? query->before : INT64_MAX;
     l.rows = arena_alloc(a, (l.max + 1) * sizeof *l.rows);
     split_words(&l, query->words);
-    size_t page = l.n_words ? SEARCH_PAGE : l.max;
     enum verdict v = links_prepare(s, e);
-    for (size_t seen = 0; v == V_OK && l.n < l.max && seen < SEARCH_LOOKS; seen += l.looked_at) {
-        l.looked_at = 0;
-        v = db_run(s->db, link_all(s, LINK_LIST), DB_VALS(DBI(l.last), DBI((int64_t)page)),
-                   read_entry, &l, e);
-        if (l.looked_at < page)
-            break;
-    }
+    if (v == V_OK)
+        v = l.n_words ? search(s, &l, e) : list(s, &l, l.last, l.max, e);
     *ret = l.rows;
     *ret_n = l.n;
     return v;

@@ -139,7 +139,9 @@ static void add_mine(struct strbuf *b, const struct link_task_row *t) {
     strbuf_adds(b, t == &link_tasks[LINK_REVERSE]
                        ? "p.reverse_lookup_site = $1"
                        : "$1 IS NOT NULL AND (p.reverse_lookup_status IS NULL"
-                         " OR p.reverse_lookup_status <> 'pending')");
+                         " OR p.reverse_lookup_status <> 'pending')"
+                         " AND COALESCE((SELECT l.source FROM links l WHERE l.id = p.link_id), '')"
+                         " NOT IN ('auto-parent', 'discussion-ref')");
 }
 static void add_waits(struct strbuf *b, const struct link_task_row *t UNUSED) {
     strbuf_addf(b, "%d", LINK_WAITS_MS);

@@ -109,6 +109,8 @@ static void links_work_lanes_of_sites(void **state) {
     assert_int_equal(next_link(f, LINK_LANE_HN), page);
     assert_int_equal(next_link(f, LINK_LANE_HN), hn); /* it is a page, at least */
     assert_int_equal(next_link(f, LINK_LANE_SUMMARY), page);
+    x(f, "UPDATE links SET source = 'auto-parent' WHERE id = %lld", (long long)hn); /* by hand */
+    assert_int_equal(next_link(f, LINK_LANE_SUMMARY), 0);
 }
 
 static void links_work_10000_behind_one_who_waits(void **state) {

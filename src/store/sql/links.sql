@@ -18,6 +18,11 @@ SELECT l.id, l.url, l.url_key, l.title, l.description, l.summary, l.source, l.su
        l.parent_link_id, l.created_at
 FROM link_aliases a JOIN links l ON l.id = a.link_id WHERE a.alias_id = $1;
 
+-- name: link_scan
+-- What a search looks at.
+SELECT id, title, url, summary, description FROM links
+WHERE id < $1 AND source NOT IN ('auto-parent', 'discussion-ref') ORDER BY id DESC LIMIT $2;
+
 -- name: link_adopt
 -- What was only kept as a parent is a link like any other now.
 UPDATE links SET source = $2, submitted_by = $3 WHERE id = $1 AND source = 'auto-parent';

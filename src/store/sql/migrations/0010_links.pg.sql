@@ -269,11 +269,11 @@ CREATE TRIGGER feed_link_processing_insert AFTER INSERT ON link_processing
     REFERENCING NEW TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION feed_log_link_processing();
 CREATE TRIGGER feed_link_processing_update AFTER UPDATE ON link_processing FOR EACH ROW WHEN (
-        (NEW.reddit_status, NEW.reddit_checked_at, NEW.reddit_error, NEW.hn_status,
+        (NEW.link_id, NEW.reddit_status, NEW.reddit_checked_at, NEW.reddit_error, NEW.hn_status,
          NEW.hn_checked_at, NEW.hn_error, NEW.summary_status, NEW.summary_generated_at,
          NEW.summary_error, NEW.reverse_lookup_status, NEW.reverse_lookup_error,
          NEW.reverse_lookup_target_id) IS DISTINCT FROM
-        (OLD.reddit_status, OLD.reddit_checked_at, OLD.reddit_error, OLD.hn_status,
+        (OLD.link_id, OLD.reddit_status, OLD.reddit_checked_at, OLD.reddit_error, OLD.hn_status,
          OLD.hn_checked_at, OLD.hn_error, OLD.summary_status, OLD.summary_generated_at,
          OLD.summary_error, OLD.reverse_lookup_status, OLD.reverse_lookup_error,
          OLD.reverse_lookup_target_id))

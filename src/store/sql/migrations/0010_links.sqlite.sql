@@ -187,7 +187,7 @@ BEGIN
         CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER));
 END;
 CREATE TRIGGER feed_link_processing_update AFTER UPDATE ON link_processing
-WHEN (NEW.reddit_status IS NOT OLD.reddit_status OR
+WHEN (NEW.link_id IS NOT OLD.link_id OR NEW.reddit_status IS NOT OLD.reddit_status OR
         NEW.reddit_checked_at IS NOT OLD.reddit_checked_at OR
         NEW.reddit_error IS NOT OLD.reddit_error OR NEW.hn_status IS NOT OLD.hn_status OR
         NEW.hn_checked_at IS NOT OLD.hn_checked_at OR NEW.hn_error IS NOT OLD.hn_error OR
