@@ -37,8 +37,11 @@ static bool is_binary(struct str b, struct charset c) {
     for (size_t i = 0; i < ARRAY_LEN(magic); i++)
         if (str_starts(b, magic[i]))
             return true;
-    bool wide = c.codec && strncmp(c.codec, "UTF-16", 6) == 0;
-    return !wide && memchr(b.p, '\0', b.n < 512 ? b.n : 512);
+    size_t at = 0;
+    while (at < b.n && (b.p[at] == ' ' || b.p[at] == '\n' || b.p[at] == '\r' || b.p[at] == '\t'))
+        at++;
+    bool wide = c.codec && strncmp(c.codec, "UTF-16", 6) == 0, markup = at < b.n && b.p[at] == '<';
+    return !wide && !markup && memchr(b.p, '\0', b.n < 512 ? b.n : 512);
 }
 
 /* At most max bytes, not in the middle of a character. */

@@ -133,21 +133,29 @@ static bool by_markup(struct str b, struct charset *ret) {
     return false;
 }
 
-static bool is_utf8(struct str b) {
-    size_t i = 0, n;
-    for (; i < b.n; i += n)
-        if ((n = utf8_len((const unsigned char *)b.p + i, b.n - i)) == 0)
-            return b.n - i < 4 && b.n >= ARTICLE_BYTES_MAX; /* cut in the middle of a character */
-    return true;
+/* Whether it may be UTF-8. Where the page says so, anything of it that is beyond ASCII proves it;
+ * where it does not, most of it must. A stray byte, or a character that was cut, makes no page
+ * Latin. */
+static bool may_be_utf8(struct str b, bool told) {
+    size_t good = 0, bad = 0;
+    for (size_t i = 0, n; i < b.n; i += n ? n : 1) {
+        n = utf8_len((const unsigned char *)b.p + i, b.n - i);
+        good += n > 1;
+        bad += n == 0;
+    }
+    return bad <= good || (told && good > 0);
 }
 
 struct charset article_charset(struct str bytes, struct str content_type) {
     struct charset c;
     struct str label = content_type.p ? value_of(content_type, 0, "charset") : STR_NONE;
-    if (by_mark(bytes, &c) || (label.p && find(label, &c)) || by_markup(bytes, &c))
+    if (by_mark(bytes, &c))
         return c;
-    return is_utf8(bytes) ? (struct charset){"utf-8", NULL, 0}
-                          : (struct charset){"windows-1252", "CP1252", 0};
+    bool told = (label.p && find(label, &c)) || by_markup(bytes, &c);
+    if (told && c.codec)
+        return c;
+    return may_be_utf8(bytes, told) ? (struct charset){"utf-8", NULL, 0}
+                                    : (struct charset){"windows-1252", "CP1252", 0};
 }
 
 #define REPLACEMENT "\xEF\xBF\xBD"

@@ -6,7 +6,7 @@
 
 #include "hn/article.h"
 
-#define ARTICLE_DEPTH_MAX 512
+#define ARTICLE_DEPTH_MAX 2048 /* what was tamed is hardly ever so deep */
 #define ARTICLE_ELEMENTS_MAX 65536u
 #define ARTICLE_BLOCKS_MAX 32768u
 #define ARTICLE_UTF8_MAX ((size_t)4 * 1024 * 1024)

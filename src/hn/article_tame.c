@@ -6,11 +6,13 @@
 #define NAME_MAX_BYTES 32
 #define VALUE_MAX ((size_t)4096)
 #define ATTRIBUTES_MAX 12
+#define DEPTH_MAX 400 /* of elements that end by a tag of their own */
 
 struct cursor {
     struct str s;
     size_t at;
     struct strbuf *out;
+    size_t open, dropped; /* elements that are open, and those that were too deep to be opened */
 };
 
 static bool is_blank(char c) {
@@ -129,6 +131,34 @@ static bool is_raw(const char *name) {
     return article_is_one_of(str_of(name), raw);
 }
 
+/* An element that stays open until its tag ends it: the only way down. */
+static bool goes_down(const char *name) {
+    static const char *const stays[] = {
+        "area",  "base",  "br",   "col",   "dd",     "dt",    "embed", "hr",     "img",
+        "input", "li",    "link", "meta",  "option", "p",     "param", "source", "tbody",
+        "td",    "tfoot", "th",   "thead", "tr",     "track", "wbr",   NULL};
+    return !article_is_one_of(str_of(name), stays);
+}
+
+/* Whether the tag is to be written. The text of what is too deep stands in what is above it. */
+static bool enters(struct cursor *c, const char *name) {
+    if (!goes_down(name))
+        return true;
+    bool fits = c->open < DEPTH_MAX;
+    c->open += fits;
+    c->dropped += !fits;
+    return fits;
+}
+
+static bool leaves(struct cursor *c, const char *name) {
+    if (!goes_down(name))
+        return true;
+    bool was_open = c->dropped == 0 && c->open > 0;
+    c->open -= was_open;
+    c->dropped -= c->dropped > 0;
+    return was_open;
+}
+
 /* Where "</name" begins, or the end. */
 static size_t end_of(const struct cursor *c, const char *name) {
     size_t n = strlen(name);
@@ -149,6 +179,7 @@ static void open_tag(struct cursor *c) {
     int taken = 0;
     c->at++;
     bool known = read_name(c, name) > 0, raw = known && is_raw(name);
+    known = known && (raw || enters(c, name));
     if (known && !raw) {
         strbuf_addc(c->out, '<');
         strbuf_adds(c->out, name);
@@ -175,7 +206,7 @@ static void open_tag(struct cursor *c) {
 static void close_tag(struct cursor *c) {
     char name[NAME_MAX_BYTES];
     c->at += 2;
-    if (read_name(c, name) > 0) {
+    if (read_name(c, name) > 0 && leaves(c, name)) {
         strbuf_adds(c->out, "</");
         strbuf_adds(c->out, name);
         strbuf_addc(c->out, '>');
@@ -210,7 +241,7 @@ static void markup(struct cursor *c) {
 }
 
 void article_tame(struct str html, struct strbuf *out) {
-    struct cursor c = {html, 0, out};
+    struct cursor c = {.s = html, .out = out};
     while (c.at < html.n && !out->overflow) {
         const char *p = memchr(html.p + c.at, '<', html.n - c.at);
         size_t text = (p ? (size_t)(p - html.p) : html.n) - c.at;

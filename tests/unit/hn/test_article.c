@@ -89,7 +89,19 @@ static const struct shape {
      WHOLE},
     {"a name that misleads",
      "<body class=sidebar><div class='has-sidebar page'><p>" FIRST "</p><p>" SECOND "</p><p>" THIRD
-     "</p></div></body>",
+     "</p></div><div class=comments><p>" NOISE "</p></div></body>",
+     WHOLE},
+    {"a header of the article",
+     "<header><p>" NOISE "</p></header><article><div><header><p>" FIRST
+     "</p></header></div><p>" SECOND "</p><p>" THIRD "</p></article>",
+     WHOLE},
+    {"roles",
+     "<div><p>" FIRST "</p><p>" SECOND "</p><p>" THIRD "</p><div role=Complementary><p>" NOISE
+     "</p></div><div role=dialog>" NOISE "</div></div>",
+     WHOLE},
+    {"words in one",
+     "<div><p>" FIRST "</p><p>" SECOND "</p><p>" THIRD "</p><div class=relatedPosts><p>" NOISE
+     "</p></div></div>",
      WHOLE},
     {"only comments", "<div class=comments><p>" FIRST "</p><p>" SECOND "</p></div>",
      FIRST "\n\n" SECOND},
@@ -211,8 +223,13 @@ static void test_charsets(void **state) {
         {STR("<meta charset=utf-16><title>\xC3\xA9</title>"), "text/html", "utf-8", E_ACUTE},
         {STR("<meta charset=ISO-2022-CN-EXT><title>a</title>"), "text/html", "utf-8", "a"},
         {STR("<meta charset=><title>a</title>"), "text/html; charset=", "utf-8", "a"},
-        {STR("<title>a\xC3(\xFF</title>"), "text/html; charset=utf-8", "utf-8",
+        {STR("<title>a\xC3(\xFF</title>\xC3\xA9"), "text/html; charset=utf-8", "utf-8",
          "a\xEF\xBF\xBD(\xEF\xBF\xBD"},
+        {STR("<title>\xE9</title>"), "text/html; charset=utf-8", "windows-1252", E_ACUTE},
+        {STR("<title>a\xC3(\xFF</title>\xC3\xA9"), "text/html", "windows-1252",
+         "a\xC3\x83(\xC3\xBF"},
+        {STR("<title>a\xFF\xC3\xA9</title>"), "text/html", "utf-8", "a\xEF\xBF\xBD" E_ACUTE},
+        {STR("<title>a\0b</title>"), "text/html", "utf-8", "ab"},
         {STR("<title>a\x83</title>"), "text/html; charset=shift_jis", "shift_jis", "a\xEF\xBF\xBD"},
         {STR("<title>a\x01\x7F\xC2\x85"
              "b</title>"),
@@ -250,7 +267,7 @@ static void test_not_a_page(void **state) {
         {STR("\x89PNG\r\n"), NULL},
         {STR("PK\x03\x04"), "text/plain"},
         {STR("\x1F\x8B\x08"), "text/html"},
-        {STR("<p>a\0b"), "text/html"},
+        {STR("a\0<p>b"), "text/html"},
     };
     struct arena a;
     arena_init(&a);
