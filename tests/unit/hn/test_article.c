@@ -99,6 +99,14 @@ static const struct shape {
      "<div><p>" FIRST "</p><p>" SECOND "</p><p>" THIRD "</p><div role=Complementary><p>" NOISE
      "</p></div><div role=dialog>" NOISE "</div></div>",
      WHOLE},
+    {"an article with less text than what is around it",
+     "<div><p>" NOISE "</p><p>" NOISE "</p><p>" NOISE "</p></div><article><p>" FIRST
+     "</p><p>" SECOND "</p></article>",
+     FIRST "\n\n" SECOND},
+    {"more links than text",
+     "<div><p>" FIRST "</p><p>" SECOND "</p></div><div><p><a href=1>" NOISE
+     "</a></p><p><a href=2>" NOISE "</a></p><p><a href=3>" NOISE "</a></p><p>" THIRD "</p></div>",
+     FIRST "\n\n" SECOND "\n\n" THIRD},
     {"words in one",
      "<div><p>" FIRST "</p><p>" SECOND "</p><p>" THIRD "</p><div class=relatedPosts><p>" NOISE
      "</p></div></div>",

@@ -12,7 +12,7 @@
 #include "hn/article_int.h"
 #include "read_page.h"
 
-#define FLOOD ((size_t)1 << 20)
+#define FLOOD ((size_t)1 << 19)
 
 static char *repeat(const char *head, const char *piece, size_t max) {
     size_t head_n = strlen(head), n = strlen(piece);

@@ -1,0 +1,98 @@
+"""A stranger's URL, visited under the guard and read, on a site with every shape of page: its words
+come out and nothing else does; what is too much, too slow or not a page is told; and no redirect
+leads to an address that is not public."""
+
+import json
+import subprocess
+import unittest
+
+from lib import BUILD, environment
+import article
+from article import NOISE, SENTENCES, WORDS, Article, title_of
+from stand_in_test import StandInTest
+
+TOOL = BUILD / 'tests/support/visit_page'
+PATIENCE = 600
+
+
+class VisitTest(StandInTest):
+    def setUp(self):
+        self.site = self.run_service(Article)
+
+    def visit(self, url, *more, allow=None):
+        done = subprocess.run([TOOL, self.site.allow if allow is None else allow, url, *more],
+                              check=True, stdout=subprocess.PIPE, timeout=PATIENCE,
+                              env=environment())
+        return json.loads(done.stdout)
+
+    def shape(self, name):
+        return self.visit(self.site.at(name, host=article.NAME))
+
+    def test_articles(self):
+        for name, words in WORDS.items():
+            with self.subTest(name):
+                said = self.shape(name)
+                self.assertEqual((said['class'], said['article']), ('ok', 'ok'))
+                self.assertEqual(said['title'], title_of(name))
+                self.assertEqual([w for w in words if w not in said['text']], [])
+                self.assertEqual([w for w in NOISE if w in said['text']], [])
+
+    def test_articles_whose_words_others_lose(self):
+        for name, language in (('lying', 'de'), ('nul', 'en'), ('deep', 'en'), ('text', 'en')):
+            with self.subTest(name):
+                said = self.shape(name)
+                self.assertEqual([w for w in SENTENCES[language] if w not in said['text']], [])
+
+    def test_what_is_none(self):
+        """Shape: class of the visit, status, and what its bytes are."""
+        expected = {'huge': ('too_large', 200, None), 'bomb': ('too_large', 200, None),
+                    'flood': ('too_large', 200, None), 'json': ('not_html', 200, None),
+                    'pdf': ('not_html', 200, None), 'image': ('not_html', 200, None),
+                    'binary': ('not_html', 200, None), 'disguised': ('ok', 200, 'invalid'),
+                    'nothing': ('ok', 200, 'ok'), 'script': ('ok', 200, 'ok'),
+                    'no-content': ('denied', 204, None), 'nowhere': ('denied', 302, None),
+                    'status/404': ('gone', 404, None), 'status/410': ('gone', 410, None),
+                    'status/403': ('denied', 403, None), 'status/503': ('later', 503, None)}
+        for name, (kind, status, read) in expected.items():
+            with self.subTest(name):
+                said = self.shape(name)
+                self.assertEqual((said['class'], said['status']), (kind, status))
+                self.assertEqual(said['article'], read)
+                self.assertFalse(said['text'])
+
+    def test_a_byte_a_second(self):
+        said = self.visit(self.site.at('drip', host=article.NAME), '2')
+        self.assertEqual((said['class'], said['text']), ('later', None))
+        self.assertIn('too slow', said['detail'])
+
+    def test_redirects(self):
+        said = self.visit(self.site.hops(5, 'nav', host=article.NAME))
+        self.assertEqual((said['class'], said['title']), ('ok', title_of('nav')))
+        self.assertEqual(said['url'], self.site.at('nav', host=article.NAME))
+        for url in (self.site.hops(6, host=article.NAME), self.site.at('loop', host=article.NAME),
+                    self.site.at('ring', host=article.NAME)):
+            said = self.visit(url)
+            self.assertEqual((said['class'], said['rule']), ('refused', 'redirects'), url)
+
+    def test_redirects_that_are_refused(self):
+        rules = {article.PRIVATE: 'link_local', 'http://10.0.0.1/': 'private',
+                 'http://127.0.0.1/': 'loopback', 'http://0x7f.1/': 'loopback',
+                 'http://2130706433/': 'loopback', 'http://[::1]/': 'loopback',
+                 'http://[::ffff:10.0.0.1]/': 'mapped', 'http://localhost/': 'loopback',
+                 'http://other.localhost/': 'loopback', 'http://[64:ff9b::a00:1]/': 'nat64',
+                 'http://100.64.0.1/': 'shared', 'file:///etc/passwd': 'scheme',
+                 'gopher://example.com/': 'scheme', 'http://u:p@example.com/': 'credentials',
+                 'http://example.com:25/': 'port', self.site.at('plain'): 'port'}
+        for target, rule in rules.items():
+            with self.subTest(target):
+                said = self.visit(self.site.to(target, host=article.NAME))
+                self.assertEqual((said['class'], said['rule']), ('refused', rule))
+
+    def test_without_an_allowance(self):
+        for url in (self.site.at('plain'), self.site.at('plain', host=article.NAME)):
+            self.assertEqual(self.visit(url, allow='')['class'], 'refused', url)
+        self.assertEqual(self.site.connections, 0)
+
+
+if __name__ == '__main__':
+    unittest.main()
