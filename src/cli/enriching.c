@@ -127,7 +127,7 @@ static enum verdict start_engine(struct enriching *w, struct err *e) {
                                       .clock = &clock_machine,
                                       .keep_ms = w->keep_ms,
                                       .keep_rows = w->keep_rows};
-    enum verdict v = caller_http_new(&clock_machine, "tain/" TAIN_VERSION, &w->caller, e);
+    enum verdict v = caller_http_new(&clock_machine, "tain/" TAIN_VERSION, NULL, &w->caller, e);
     if (v != V_OK)
         return v;
     const struct engine_options options = {.plan = &w->plan,

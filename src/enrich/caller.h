@@ -7,13 +7,18 @@
 #include "enrich/plan.h"
 #include "net/classify.h"
 
+struct ask;   /* enrich/ask.h */
+struct guard; /* net/guard.h */
+struct visit;
+
 struct call_result {
     void *tag;
     enum net_class cls;
     long status;
-    struct str body;        /* valid during the callback */
-    struct str headers;     /* "Name: value" lines; valid during the callback; absent: none */
-    int64_t retry_after_ms; /* -1: not said */
+    struct str body;           /* these are valid during the callback */
+    struct str headers;        /* of an ask's answer; absent otherwise */
+    const struct visit *visit; /* of a visit; NULL otherwise */
+    int64_t retry_after_ms;    /* -1: not said */
     int64_t elapsed_ms;
     const char *detail;
 };
@@ -22,6 +27,11 @@ typedef void call_done_fn(void *ctx, const struct call_result *r);
 struct caller {
     enum verdict (*start)(struct caller *c, const struct provider *p, struct str method,
                           struct str path, struct str body, void *tag, struct err *e);
+    /* The same for what a module of a provider asks for. */
+    enum verdict (*ask)(struct caller *c, const struct ask *q, int64_t timeout_ms, void *tag,
+                        struct err *e);
+    /* A stranger's page, under the guard. V_INVALID: it refuses the URL (net/http.h). */
+    enum verdict (*visit)(struct caller *c, struct str url, void *tag, struct err *e);
     /* Until something ended, somebody woke it, or the deadline. */
     int (*step)(struct caller *c, int64_t deadline_mono, call_done_fn *done, void *ctx);
     void (*wake)(struct caller *c); /* any thread */
@@ -29,9 +39,10 @@ struct caller {
 };
 
 struct clock;
-/* Over net/http.h. Freed by caller_http_free(). */
+/* Over net/http.h. Freed by caller_http_free(). The guard outlives it; NULL: nothing is visited. */
 MUST_CHECK enum verdict caller_http_new(const struct clock *clock, const char *user_agent,
-                                        struct caller **ret, struct err *e);
+                                        const struct guard *guard, struct caller **ret,
+                                        struct err *e);
 void caller_http_free(struct caller *c); /* NULL is fine */
 
 #endif

@@ -1,7 +1,9 @@
 #include "base/clock.h"
+#include "enrich/ask.h"
 #include "enrich/caller.h"
 #include "net/http.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -15,6 +17,7 @@
 struct caller_http {
     struct caller base; /* first: a caller is one of these */
     struct http_client *http;
+    const struct guard *guard;
 };
 
 static struct caller_http *of(struct caller *c) {
@@ -42,24 +45,33 @@ static size_t headers_of(const struct provider *p, bool has_body, struct str *re
     return n;
 }
 
+/* Where to send it, as http_request wants it. */
+struct target {
+    char url[URL_MAX], method[16];
+};
+
+static enum verdict aim(struct target *ret, struct str method, struct str base, struct str path,
+                        struct err *e) {
+    if (base.n + path.n >= sizeof ret->url)
+        return err_set(e, V_INVALID, "http", 0, "a URL of %zu bytes; at most %d", base.n + path.n,
+                       URL_MAX - 1);
+    if (method.n >= sizeof ret->method)
+        return err_set(e, V_INVALID, "http", 0, "no such method");
+    snprintf(ret->url, sizeof ret->url, "%.*s%.*s", STR_FMT(base), STR_FMT(path));
+    snprintf(ret->method, sizeof ret->method, "%.*s", STR_FMT(method));
+    return V_OK;
+}
+
 static enum verdict start(struct caller *c, const struct provider *p, struct str method,
                           struct str path, struct str body, void *tag, struct err *e) {
     struct str headers[ARRAY_LEN(p->headers) + 2];
-    char url[URL_MAX], word[16];
-    if (p->url.n + path.n >= sizeof url)
-        return err_set(e, V_INVALID, "http", 0, "a URL of %zu bytes; at most %d", p->url.n + path.n,
-                       URL_MAX - 1);
-    if (method.n >= sizeof word)
-        return err_set(e, V_INVALID, "http", 0, "no such method");
-    memcpy(url, p->url.p, p->url.n);
-    if (path.n)
-        memcpy(url + p->url.n, path.p, path.n);
-    url[p->url.n + path.n] = '\0';
-    memcpy(word, method.p, method.n);
-    word[method.n] = '\0';
+    struct target to;
+    enum verdict v = aim(&to, method, p->url, path, e);
+    if (v != V_OK)
+        return v;
     const struct http_request r = {
-        .method = word,
-        .url = url,
+        .method = to.method,
+        .url = to.url,
         .headers = headers,
         .n_headers = headers_of(p, body.p != NULL, headers),
         .body = body,
@@ -67,6 +79,35 @@ static enum verdict start(struct caller *c, const struct provider *p, struct str
         .want_headers = true,
     };
     return http_send(of(c)->http, &r, tag, e);
+}
+
+static enum verdict ask(struct caller *c, const struct ask *q, int64_t timeout_ms, void *tag,
+                        struct err *e) {
+    struct target to;
+    enum verdict v = aim(&to, q->method, q->base, q->path, e);
+    if (v != V_OK)
+        return v;
+    const struct http_request r = {
+        .method = to.method,
+        .url = to.url,
+        .headers = q->headers,
+        .n_headers = q->n_headers,
+        .body = q->body,
+        .timeout_ms = (long)timeout_ms,
+        .want_headers = true,
+    };
+    return http_send(of(c)->http, &r, tag, e);
+}
+
+static enum verdict visit(struct caller *c, struct str url, void *tag, struct err *e) {
+    struct target to;
+    if (!of(c)->guard)
+        return err_set(e, V_INVALID, "guard", 0, "no page is visited without a guard");
+    enum verdict v = aim(&to, STR("GET"), url, STR(""), e);
+    if (v != V_OK)
+        return v;
+    return http_send(of(c)->http, &(struct http_request){.url = to.url, .guard = of(c)->guard}, tag,
+                     e);
 }
 
 struct listener {
@@ -82,6 +123,7 @@ static void on_done(void *ctx, const struct http_result *r) {
         .status = r->status,
         .body = r->body,
         .headers = r->headers,
+        .visit = r->visit,
         .retry_after_ms = r->retry_after_ms,
         .elapsed_ms = r->elapsed_ms,
         .detail = r->detail,
@@ -102,8 +144,8 @@ static void cancel_all(struct caller *c) {
     http_cancel_all(of(c)->http);
 }
 
-enum verdict caller_http_new(const struct clock *clock, const char *user_agent, struct caller **ret,
-                             struct err *e) {
+enum verdict caller_http_new(const struct clock *clock, const char *user_agent,
+                             const struct guard *guard, struct caller **ret, struct err *e) {
     const struct http_options o = {
         .clock = clock,
         .max_connections = CONNECTIONS,
@@ -114,7 +156,13 @@ enum verdict caller_http_new(const struct clock *clock, const char *user_agent, 
         .max_redirects = 0, /* each would be a call without a turn */
     };
     struct caller_http *c = xcalloc(1, sizeof *c);
-    c->base = (struct caller){start, step, wake, cancel_all};
+    c->guard = guard;
+    c->base = (struct caller){.start = start,
+                              .ask = ask,
+                              .visit = visit,
+                              .step = step,
+                              .wake = wake,
+                              .cancel_all = cancel_all};
     enum verdict v = http_new(&o, &c->http, e);
     if (v != V_OK) {
         free(c);

@@ -8,13 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DB_AGAIN_MS 500
 #define STEP_MAX_MS 1000 /* a step returns at least so often: that is its heartbeat */
 
 static void set_up_lanes(struct engine *g) {
     const struct enrich_plan *p = g->o.plan;
     for (size_t i = 0; i < p->n_providers; i++)
-        g->lanes[i] = (struct lane){.provider = &p->providers[i], .index = (int)i};
+        g->lanes[i] = (struct lane){.provider = &p->providers[i],
+                                    .turnstile = {.name = p->providers[i].name,
+                                                  .holder = str_of(g->o.holder),
+                                                  .call_ms = p->providers[i].timeout_ms,
+                                                  .index = (int)i}};
     for (size_t i = 0; i < p->n_sources; i++) {
         struct lane *l = &g->lanes[p->sources[i].provider - p->providers];
         l->sources[l->n_sources++] = i;
@@ -51,6 +54,7 @@ static enum verdict declare_lanes(struct engine *g, struct err *e) {
 enum verdict engine_new(const struct engine_options *o, struct engine **ret, struct err *e) {
     struct engine *g = xcalloc(1, sizeof *g);
     g->o = *o;
+    g->outage.clock = o->clock;
     g->rng = rng_fresh();
     arena_init(&g->scratch);
     for (size_t i = 0; i < ENGINE_BUSY_MAX; i++) {
@@ -124,35 +128,7 @@ void engine_sweep_soon(struct engine *g) {
 }
 
 int64_t engine_down_ms(const struct engine *g) {
-    int64_t since = atomic_load(&g->db_down_since);
-    return since ? engine_now(g) - since : 0;
-}
-
-/* A database that is away is waited for; calls go on meanwhile, and what they bring is kept. */
-static enum verdict bear(struct engine *g, enum verdict v, struct err *e) {
-    if (v != V_RETRY)
-        return v;
-    int64_t now = engine_now(g);
-    if (!atomic_load(&g->db_down_since)) {
-        atomic_store(&g->db_down_since, now ? now : 1);
-        log_warn("the database does not answer; waiting for it", LE(e));
-    }
-    g->db_again_at = now + DB_AGAIN_MS;
-    return V_OK;
-}
-
-static enum verdict have_database(struct engine *g, bool *ret, struct err *e) {
-    int64_t since = atomic_load(&g->db_down_since), now = engine_now(g);
-    *ret = since == 0;
-    if (*ret || now < g->db_again_at)
-        return V_OK;
-    enum verdict v = store_recover(g->store, e);
-    if (v != V_OK)
-        return bear(g, v, e);
-    log_info("the database answers again", LI("after_ms", now - since));
-    atomic_store(&g->db_down_since, 0);
-    *ret = true;
-    return V_OK;
+    return outage_ms(&g->outage);
 }
 
 /* All that needs the database. The first trouble ends it; the rest waits for its turn. */
@@ -176,8 +152,8 @@ static int64_t earlier(int64_t a, int64_t b) {
 
 static int64_t next_work(const struct engine *g, int64_t now) {
     int64_t next = now + STEP_MAX_MS;
-    if (atomic_load(&g->db_down_since))
-        return earlier(next, g->db_again_at);
+    if (outage_lasts(&g->outage))
+        return earlier(next, g->outage.again_at);
     if (g->consumer && consumer_has_more(g->consumer))
         return now;
     next = earlier(earlier(next, write_next(g)), g->watch_at);
@@ -191,27 +167,20 @@ static int64_t next_work(const struct engine *g, int64_t now) {
 static void on_done(void *ctx, const struct call_result *result) {
     struct engine *g = ctx;
     struct row *r = result->tag;
-    struct lane *l = r->lane;
     r->result = *result;
     r->result.body = arena_str(&r->arena, result->body);
     r->result.headers = arena_str(&r->arena, result->headers);
     r->result.detail = result->detail ? arena_strdup(&r->arena, result->detail) : NULL;
     r->stage = ROW_ANSWERED;
     g->answered[g->n_answered++] = r;
-    l->in_flight--;
-    if (r->slot >= 0)
-        l->give_back[l->n_give_back++] = r->slot;
-    l->give_by = engine_now(g) + STEP_MAX_MS;
-    if (l->why == LANE_FULL)
-        l->ask_at = 0;
-    metric_set(&m_enrich_in_flight, l->index, l->in_flight);
+    turnstile_ended(&r->lane->turnstile, r->slot, engine_now(g));
 }
 
 enum verdict engine_step(struct engine *g, int64_t deadline_mono, struct err *e) {
     bool there;
-    enum verdict v = have_database(g, &there, e);
+    enum verdict v = outage_look(&g->outage, g->store, &there, e);
     if (v == V_OK && there)
-        v = bear(g, work(g, e), e);
+        v = outage_bear(&g->outage, work(g, e), e);
     if (v != V_OK)
         return v;
     int64_t next = next_work(g, engine_now(g));
@@ -221,10 +190,8 @@ enum verdict engine_step(struct engine *g, int64_t deadline_mono, struct err *e)
 
 /* What was under way is given back as if it had never been begun. */
 static void let_go(struct engine *g, struct row *r) {
-    struct lane *l = r->lane;
-    if (r->stage == ROW_CALLING && r->slot >= 0)
-        l->give_back[l->n_give_back++] = r->slot;
-    l->probe_back = l->probe_back || (r->stage == ROW_CALLING && r->probe);
+    if (r->stage == ROW_CALLING)
+        turnstile_undo(&r->lane->turnstile, r->slot, r->probe);
     r->final = false;
     r->release = (struct release){.key = r->key, .token = r->token};
     engine_decided(g, r);
@@ -233,11 +200,8 @@ static void let_go(struct engine *g, struct row *r) {
 static enum verdict give_turns_back(struct engine *g, struct err *e) {
     enum verdict v = V_OK;
     for (size_t i = 0; v == V_OK && i < g->o.plan->n_providers; i++) {
-        struct lane *l = &g->lanes[i];
-        lane_drop_turns(l);
-        l->n_ready = 0;
-        if (l->n_give_back || l->probe_back)
-            v = lane_give_back(g, l, e);
+        g->lanes[i].n_ready = 0;
+        v = turnstile_tidy(&g->lanes[i].turnstile, g->store, NO_DEADLINE, e);
     }
     return v;
 }

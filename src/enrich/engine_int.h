@@ -7,14 +7,13 @@
 #include "base/rng.h"
 #include "enrich/consumer.h"
 #include "enrich/engine.h"
+#include "enrich/outage.h"
+#include "enrich/turnstile.h"
 #include "policy/backoff.h"
-#include "store/lanes.h"
 
 #define LEASE_GRACE_MS 60000 /* a claim is held for a call's longest time and this */
-#define SLOT_GRACE_MS 15000  /* a slot likewise */
 #define READY_MAX_MS 5000    /* a row that was claimed waits so long for another turn */
 #define BODY_MAX ((size_t)4 * 1024 * 1024)
-#define DETAIL_MAX 400
 
 /* Marks in a ring: only what the feed told of counts among its events. */
 enum origin { FROM_FEED, FROM_SWEEP };
@@ -38,24 +37,13 @@ struct row {
 };
 
 struct lane {
+    struct turnstile turnstile;
     const struct provider *provider;
     size_t sources[PLAN_SOURCES_MAX], n_sources, next_source;
-    int index;               /* of its metrics */
-    struct lane_grant turns; /* in hand, in microseconds of clock_mono() */
-    int used;                /* of them, or lost */
-    bool probe, troubled, open;
-    bool cautious; /* the last answer was trouble: one call at a time until one is not */
-    int slots[LANE_SLOTS_MAX], give_back[LANE_SLOTS_MAX];
-    size_t n_slots, n_give_back;
     /* claimed, for turns that may have been lost meanwhile: these rows have the next */
     struct row *ready[ENGINE_BATCH];
     size_t n_ready;
     int64_t ready_since;
-    bool probe_back; /* the probe was lost unused */
-    int64_t ask_at;  /* not before then for more turns */
-    int64_t give_by; /* slots go back by then, if no turn is asked for before */
-    enum lane_why why;
-    int in_flight;
 };
 
 struct work {
@@ -90,8 +78,7 @@ struct engine {
     size_t n_unused;
     struct row *answered[ENGINE_BUSY_MAX];
     size_t n_answered;
-    int64_t db_again_at;           /* while the database is away: when to look */
-    _Atomic int64_t db_down_since; /* clock_mono(), 0: it answers */
+    struct outage outage; /* of the database */
     int64_t watch_at;
     atomic_int refused; /* a lane whose provider takes no key of ours, and 1; 0: none */
 };
@@ -111,8 +98,6 @@ static inline bool row_is_refused(enum verdict v) {
 /* engine_lane.c: turns, claims, calls. */
 MUST_CHECK enum verdict lane_work(struct engine *g, struct lane *l, struct err *e);
 int64_t lane_next(const struct engine *g, const struct lane *l); /* clock_mono() */
-void lane_drop_turns(struct lane *l);
-MUST_CHECK enum verdict lane_give_back(struct engine *g, struct lane *l, struct err *e);
 
 /* engine_judge.c: what an answer means for its row and its lane. */
 extern const struct backoff engine_again; /* before another attempt of a row */

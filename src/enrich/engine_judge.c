@@ -2,12 +2,7 @@
  * A provider that is ill costs no row an attempt; a row that the provider cannot bear does. */
 #include "enrich/engine_int.h"
 
-#include "base/log.h"
 #include "enrich/enrich_metrics.h"
-
-#include <stdio.h>
-
-#define WAIT_DEFAULT_MS 30000 /* 429 that says nothing */
 
 const struct backoff engine_again = {.initial_ms = 15000, .max_ms = 3600000, .jitter_ms = 5000};
 
@@ -79,13 +74,6 @@ static struct judgement judge(struct engine *g, struct row *r) {
     return j;
 }
 
-static void log_lane(const struct row *r, const char *what, const struct judgement *j) {
-    char name[64], error[DETAIL_MAX];
-    snprintf(name, sizeof name, "%.*s", STR_FMT(r->lane->provider->name));
-    snprintf(error, sizeof error, "%.*s", STR_FMT(j->error));
-    log_warn(what, LS("lane", name), LS("class", j->class ? j->class : "ok"), LS("error", error));
-}
-
 /* The lane hears of trouble, and of a success when it waits for one. */
 static enum verdict tell_lane(struct engine *g, struct row *r, const struct judgement *j,
                               struct err *e) {
@@ -93,27 +81,12 @@ static enum verdict tell_lane(struct engine *g, struct row *r, const struct judg
         [JUDGED_MATCH] = LANE_OK,  [JUDGED_NO_MATCH] = LANE_OK,
         [JUDGED_ROW] = LANE_OK,    [JUDGED_TRANSIENT] = LANE_TRANSIENT,
         [JUDGED_WAIT] = LANE_WAIT, [JUDGED_AUTH] = LANE_AUTH};
-    enum lane_result result = results[j->how];
-    struct lane *l = r->lane;
-    struct lane_told told;
-    l->cautious = result != LANE_OK;
-    if (result == LANE_OK && !l->troubled && !r->probe && !l->open)
-        return V_OK;
-    int64_t wait = r->result.retry_after_ms >= 0 ? r->result.retry_after_ms : WAIT_DEFAULT_MS;
-    enum verdict v = store_lane_report(g->store, l->provider->name, result, wait, &told, e);
-    if (v != V_OK)
-        return v;
-    l->troubled = result != LANE_OK;
-    l->open = told.open;
-    if (result != LANE_OK)
-        lane_drop_turns(l); /* what was granted to a lane that was well */
-    if (told.changed)
-        log_lane(r,
-                 result == LANE_AUTH ? "the provider refuses us: the lane is paused"
-                 : result == LANE_OK ? "the provider is well again"
-                                     : "the provider is ill: its lane waits",
-                 j);
-    return V_OK;
+    const struct turn_report report = {.result = results[j->how],
+                                       .retry_after_ms = r->result.retry_after_ms,
+                                       .probe = r->probe,
+                                       .err_class = j->class,
+                                       .error = j->error};
+    return turnstile_tell(&r->lane->turnstile, g->store, &report, e);
 }
 
 static struct verdict_on_row final_of(const struct row *r, const struct judgement *j,
@@ -128,7 +101,7 @@ static struct verdict_on_row final_of(const struct row *r, const struct judgemen
 
 static void decide(struct engine *g, struct row *r, const struct judgement *j) {
     const struct plan_source *src = engine_source(g, r->source);
-    bool ill = r->probe || r->lane->open;
+    bool ill = r->probe || r->lane->turnstile.open;
     bool spent = j->how == JUDGED_TRANSIENT && !ill;
     r->final = true;
     if (j->how == JUDGED_MATCH || j->how == JUDGED_NO_MATCH) {
@@ -153,7 +126,7 @@ static void count_call(const struct row *r, const struct judgement *j) {
         [JUDGED_MATCH] = CALLS_MATCH,  [JUDGED_NO_MATCH] = CALLS_NO_MATCH,
         [JUDGED_ROW] = CALLS_REJECTED, [JUDGED_TRANSIENT] = CALLS_TRANSIENT,
         [JUDGED_WAIT] = CALLS_WAIT,    [JUDGED_AUTH] = CALLS_AUTH};
-    enrich_call(r->lane->index, results[j->how], r->result.elapsed_ms);
+    enrich_call(r->lane->turnstile.index, results[j->how], r->result.elapsed_ms);
 }
 
 enum verdict judge_answered(struct engine *g, struct err *e) {

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PAUSED_LOOK_MS 2000 /* a lane that was paused: has anyone resumed it? */
-#define FULL_LOOK_MS 50
 #define NOT_SENT_MS 1000 /* too much is under way */
 
 static size_t at_most(size_t a, size_t b) {
@@ -22,72 +20,6 @@ static size_t keys_waiting(const struct engine *g, const struct lane *l) {
         n += keyring_count(w->ring) + w->n_picked;
     }
     return n;
-}
-
-void lane_drop_turns(struct lane *l) {
-    for (size_t i = 0; i < l->n_slots; i++)
-        l->give_back[l->n_give_back++] = l->slots[i];
-    l->n_slots = 0;
-    l->probe_back = l->probe_back || (l->probe && l->used < l->turns.n);
-    l->turns.n = l->used = 0;
-}
-
-/* Turns whose time is over are not to be used any more; nor are their slots needed. */
-static bool has_turns(struct lane *l, int64_t now_us) {
-    for (int next = lane_next_turn(&l->turns, l->used, now_us); l->used < next; l->used++) {
-        if (l->n_slots)
-            l->give_back[l->n_give_back++] = l->slots[--l->n_slots];
-        l->probe_back = l->probe;
-    }
-    if (l->used < l->turns.n)
-        return true;
-    lane_drop_turns(l);
-    return false;
-}
-
-static void take_grant(struct lane *l, const struct lane_turns *t, int64_t now) {
-    const struct lane_grant *grant = &t->grant;
-    l->why = grant->why;
-    l->troubled = t->troubled;
-    if (grant->why != LANE_GO) {
-        int64_t wait = grant->wait_ms;
-        if (grant->why == LANE_PAUSED)
-            wait = PAUSED_LOOK_MS;
-        else if (wait < 0)
-            wait = FULL_LOOK_MS;
-        l->ask_at = now + (wait > 0 ? wait : 1);
-        return;
-    }
-    l->turns = *grant;
-    l->turns.start_us += now * 1000;
-    l->turns.until_us += now * 1000;
-    l->used = 0;
-    l->probe = grant->probe;
-    l->open = l->open && grant->probe;
-    l->n_slots = t->n_slots;
-    memcpy(l->slots, t->slots, t->n_slots * sizeof l->slots[0]);
-}
-
-static enum verdict ask_turns(struct engine *g, struct lane *l, size_t want, struct err *e) {
-    struct lane_turns turns;
-    const struct lane_ask ask = {
-        .name = l->provider->name,
-        .holder = str_of(g->o.holder),
-        .want = (int)want,
-        .hold_ms = l->provider->timeout_ms + SLOT_GRACE_MS,
-        .give_back = l->give_back,
-        .n_give_back = l->n_give_back,
-        .probe_back = l->probe_back,
-    };
-    int64_t now = engine_now(g);
-    enum verdict v = store_lane_take(g->store, &ask, &turns, e);
-    if (v != V_OK)
-        return v;
-    l->n_give_back = 0;
-    l->probe_back = false;
-    take_grant(l, &turns, now);
-    enrich_lane_state(l->index, l->why, l->why == LANE_GO ? 0 : l->ask_at - now);
-    return V_OK;
 }
 
 /* Keys out of the ring, which stay picked until they are claimed. */
@@ -122,7 +54,7 @@ static void start_call(struct engine *g, struct row *r) {
     const struct plan_source *src = engine_source(g, r->source);
     struct lane *l = r->lane;
     struct err e = {0};
-    r->probe = l->probe;
+    r->probe = l->turnstile.probe;
     enum verdict v =
         g->o.caller->start(g->o.caller, l->provider, src->request.method, r->path, r->body, r, &e);
     if (v == V_INVALID) { /* and it will not become a request by being tried again */
@@ -136,11 +68,7 @@ static void start_call(struct engine *g, struct row *r) {
         return;
     }
     r->stage = ROW_CALLING;
-    l->in_flight++;
-    l->used++;
-    if (l->n_slots)
-        r->slot = l->slots[--l->n_slots];
-    metric_set(&m_enrich_in_flight, l->index, l->in_flight);
+    r->slot = turnstile_use(&l->turnstile);
 }
 
 static void take_row(struct engine *g, struct lane *l, size_t source, const struct row_claim *c) {
@@ -251,35 +179,11 @@ static size_t next_source(struct engine *g, struct lane *l) {
     return l->sources[0];
 }
 
-/* Slots, and a probe that nobody used. */
-enum verdict lane_give_back(struct engine *g, struct lane *l, struct err *e) {
-    struct lane_turns none;
-    const struct lane_ask ask = {
-        .name = l->provider->name,
-        .holder = str_of(g->o.holder),
-        .give_back = l->give_back,
-        .n_give_back = l->n_give_back,
-        .probe_back = l->probe_back,
-    };
-    enum verdict v = l->probe_back ? store_lane_take(g->store, &ask, &none, e)
-                                   : store_lane_give_back(g->store, ask.name, ask.holder,
-                                                          l->give_back, l->n_give_back, e);
-    if (v == V_OK) {
-        l->n_give_back = 0;
-        l->probe_back = false;
-    }
-    return v;
-}
-
-static bool has_to_give_back(const struct lane *l) {
-    return l->n_give_back || l->probe_back;
-}
-
 /* The claim took time: turns that are lost by now are not used, and rows without one wait for the
  * next. */
 static void start_ready(struct engine *g, struct lane *l) {
-    int64_t now_us = engine_now(g) * 1000;
-    int due = has_turns(l, now_us) ? lane_turns_due(&l->turns, l->used, now_us) : 0;
+    int64_t now = engine_now(g);
+    int due = turnstile_has(&l->turnstile, now) ? turnstile_due(&l->turnstile, now) : 0;
     size_t n = at_most((size_t)due, l->n_ready);
     for (size_t i = 0; i < n; i++)
         start_call(g, l->ready[i]);
@@ -296,32 +200,26 @@ static void release_ready(struct engine *g, struct lane *l, int64_t now) {
     l->n_ready = 0;
 }
 
-/* A provider in trouble is not run over: one call at a time, until one goes well. */
-static size_t turns_wanted(const struct lane *l, size_t rows) {
-    if (l->cautious)
-        return l->in_flight ? 0 : 1;
-    return at_most(rows, ENGINE_BATCH);
-}
-
 /* Rows that have been claimed, or could be. */
 static size_t rows_waiting(const struct engine *g, const struct lane *l) {
     return l->n_ready ? l->n_ready : at_most(keys_waiting(g, l), g->n_unused);
 }
 
 static enum verdict use_turns(struct engine *g, struct lane *l, struct err *e) {
+    struct turnstile *t = &l->turnstile;
     enum verdict v = V_OK;
     size_t rows;
     while (v == V_OK && (rows = rows_waiting(g, l)) > 0) {
         int64_t now = engine_now(g);
-        if (!has_turns(l, now * 1000)) {
-            size_t want = turns_wanted(l, rows);
-            if (now < l->ask_at || want == 0)
+        if (!turnstile_has(t, now)) {
+            size_t want = turnstile_wants(t, at_most(rows, ENGINE_BATCH));
+            if (now < t->ask_at || want == 0)
                 break;
-            v = ask_turns(g, l, want, e);
-            if (v != V_OK || l->turns.n == 0)
+            v = turnstile_ask(t, g->store, want, now, e);
+            if (v != V_OK || t->turns.n == 0)
                 break;
         }
-        int due = lane_turns_due(&l->turns, l->used, now * 1000);
+        int due = turnstile_due(t, now);
         if (due == 0)
             break;
         if (l->n_ready == 0)
@@ -337,29 +235,12 @@ enum verdict lane_work(struct engine *g, struct lane *l, struct err *e) {
         return v;
     int64_t now = engine_now(g);
     release_ready(g, l, now);
-    if (l->turns.n && !has_turns(l, now * 1000))
-        l->give_by = now; /* somebody else may wait for these slots */
-    return has_to_give_back(l) && now >= l->give_by ? lane_give_back(g, l, e) : V_OK;
-}
-
-/* When the last of the turns in hand is lost, and its slot with it, or the probe that it is. */
-static int64_t turns_end(const struct lane *l) {
-    if (l->turns.n == 0 || (l->n_slots == 0 && !l->probe))
-        return NO_DEADLINE;
-    return (l->turns.until_us + (l->turns.n - 1) * l->turns.interval_us) / 1000 + 1;
+    return turnstile_tidy(&l->turnstile, g->store, now, e);
 }
 
 int64_t lane_next(const struct engine *g, const struct lane *l) {
-    int64_t next = has_to_give_back(l) ? l->give_by : NO_DEADLINE, when = turns_end(l);
-    if (when < next)
-        next = when;
+    int64_t next = turnstile_next(&l->turnstile, rows_waiting(g, l) > 0);
     if (l->n_ready && l->ready_since + READY_MAX_MS < next)
         next = l->ready_since + READY_MAX_MS;
-    if (rows_waiting(g, l) == 0)
-        return next;
-    if (l->used < l->turns.n)
-        when = (l->turns.start_us + l->used * l->turns.interval_us + 999) / 1000;
-    else
-        when = turns_wanted(l, 1) ? l->ask_at : NO_DEADLINE;
-    return when < next ? when : next;
+    return next;
 }

@@ -47,7 +47,7 @@ static void open_line(struct line *l) {
     struct err e;
     *l = (struct line){0};
     peer_open(&l->peer);
-    if (caller_http_new(&clock_machine, "tain-test", &l->c, &e) != V_OK)
+    if (caller_http_new(&clock_machine, "tain-test", NULL, &l->c, &e) != V_OK)
         fail_msg("%s", e.msg);
     l->p = (struct provider){.name = STR("lookup"),
                              .url = str_of(l->peer.root),
