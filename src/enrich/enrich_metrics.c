@@ -5,8 +5,9 @@
 #define NAME_MAX_BYTES 64
 
 static char source_texts[PLAN_SOURCES_MAX][NAME_MAX_BYTES];
-static char lane_texts[PLAN_PROVIDERS_MAX][NAME_MAX_BYTES];
-static const char *source_names[PLAN_SOURCES_MAX], *lane_names[PLAN_PROVIDERS_MAX];
+static char lane_texts[ENRICH_LANES_MAX][NAME_MAX_BYTES];
+static const char *source_names[PLAN_SOURCES_MAX], *lane_names[ENRICH_LANES_MAX];
+static size_t n_sources, n_lanes;
 static const char *const event_results[] = {"won", "lost", "dropped", "ignored"};
 static const char *const claim_results[] = {"won", "lost", "raced", "swept"};
 static const char *const call_results[] = {"match",     "no_match", "rejected",
@@ -148,22 +149,42 @@ static void copy_name(char out[NAME_MAX_BYTES], struct str name) {
     out[n] = 0;
 }
 
-void enrich_metrics_name(const struct enrich_plan *p) {
-    for (size_t i = 0; i < p->n_sources; i++) {
-        copy_name(source_texts[i], p->sources[i].spec.name);
-        source_names[i] = source_texts[i];
-    }
-    for (size_t i = 0; i < p->n_providers; i++) {
-        copy_name(lane_texts[i], p->providers[i].name);
-        lane_names[i] = lane_texts[i];
-    }
+static void count_series(void) {
     for (size_t i = 0; i < enrich_n_metrics; i++) {
         struct metric *m = enrich_metrics[i];
         if (!m->label)
             continue;
-        int n = (int)(m->label_values == lane_names ? p->n_providers : p->n_sources);
+        int n = (int)(m->label_values == lane_names ? n_lanes : n_sources);
         m->n_series = n * (m->label2 ? m->n_label2 : 1);
     }
+}
+
+static void name_lane(size_t i, struct str name) {
+    copy_name(lane_texts[i], name);
+    lane_names[i] = lane_texts[i];
+}
+
+void enrich_metrics_name(const struct enrich_plan *p) {
+    n_sources = p->n_sources;
+    n_lanes = p->n_providers;
+    for (size_t i = 0; i < p->n_sources; i++) {
+        copy_name(source_texts[i], p->sources[i].spec.name);
+        source_names[i] = source_texts[i];
+    }
+    for (size_t i = 0; i < p->n_providers; i++)
+        name_lane(i, p->providers[i].name);
+    count_series();
+}
+
+int enrich_metrics_lane(struct str name) {
+    for (size_t i = 0; i < n_lanes; i++)
+        if (str_eqc(name, lane_texts[i]))
+            return (int)i;
+    if (n_lanes == ENRICH_LANES_MAX)
+        return ENRICH_LANES_MAX - 1;
+    name_lane(n_lanes++, name);
+    count_series();
+    return (int)n_lanes - 1;
 }
 
 void enrich_received(size_t source) {

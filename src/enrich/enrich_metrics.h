@@ -21,6 +21,9 @@ enum enrich_call_result {
 };
 
 void enrich_metrics_name(const struct enrich_plan *p); /* outlives the metrics */
+#define ENRICH_LANES_MAX (PLAN_PROVIDERS_MAX + 3)
+/* One more lane beside the plan's, or the one of that name: its number. After the plan. */
+int enrich_metrics_lane(struct str name);
 
 void enrich_received(size_t source);
 void enrich_event(size_t source, enum enrich_event_result r);

@@ -23,6 +23,7 @@ struct picking {
     int64_t id; /* 0: nothing was found */
     enum link_task task;
     struct str submitter; /* absent: the turn of nobody in particular */
+    bool waiting;         /* someone waits for it */
 };
 
 static enum verdict read_turn(void *ctx, const struct db_row *row) {
@@ -62,6 +63,7 @@ static enum verdict pick_since(struct store *s, struct picking *p, int64_t from,
 static enum verdict pick_any(struct store *s, struct picking *p, struct err *e) {
     p->id = 0;
     enum verdict v = pick(s, p, LINK_PICK_WAITING, DBT(p->last), e);
+    p->waiting = p->id != 0;
     if (v != V_OK || p->id)
         return v;
     if (p->turns % LINK_OLDEST_EVERY == LINK_OLDEST_EVERY - 1)
@@ -105,7 +107,7 @@ static enum verdict read_job(void *ctx, const struct db_row *row) {
 static enum verdict claim(struct store *s, const struct picking *p, struct str holder,
                           int64_t lease_ms, struct link_job *job, struct err *e) {
     struct job_reading r = {.a = p->a, .job = job};
-    *job = (struct link_job){.task = p->task, .id = p->id};
+    *job = (struct link_job){.task = p->task, .id = p->id, .waiting = p->waiting};
     enum verdict v = db_run(s->db, SQL_LINK_CLAIM,
                             DB_VALS(DBC(link_tasks[p->task].source), DBI(p->id), DBT(holder),
                                     DBI(lease_ms), DBI(CLOCK_SLACK_MS)),
@@ -162,6 +164,19 @@ enum verdict store_link_take(struct store *s, enum link_lane lane, struct str ho
     }
     return v == V_OK ? err_set(e, V_RETRY, "links", 0, "siblings were quicker, again and again")
                      : v;
+}
+
+enum verdict store_link_due(struct store *s, enum link_lane lane, bool *ret, struct err *e) {
+    arena_reset(&s->scratch);
+    struct picking p = {.a = &s->scratch, .lane = &lanes[lane], .last = STR("")};
+    enum verdict v = links_prepare(s, e);
+    if (v == V_OK)
+        v = store_now(s, &p.now, e);
+    if (v == V_OK)
+        v = pick_any(s, &p, e);
+    if (v == V_OK)
+        *ret = p.id != 0;
+    return v;
 }
 
 enum verdict store_link_release(struct store *s, const struct link_release *r, struct err *e) {

@@ -24,6 +24,7 @@ struct link_job {
     struct str url, url_key, title, summary;
     enum link_site site; /* of a reverse lookup */
     bool rescan;         /* it was looked up before */
+    bool waiting;        /* someone looks at its page now */
 };
 /* Picks and claims. The order: someone waiting, asked for by someone, of the last 24 hours, the
  * rest; the oldest first, submitters in turn. Where nobody waits, each LINK_OLDEST_EVERY-th turn is
@@ -31,6 +32,10 @@ struct link_job {
 MUST_CHECK enum verdict store_link_take(struct store *s, enum link_lane lane, struct str holder,
                                         int64_t lease_ms, struct arena *a, struct link_job *ret,
                                         struct err *e);
+
+/* Would store_link_take() find something now? Claims nothing, and may be wrong a moment later. */
+MUST_CHECK enum verdict store_link_due(struct store *s, enum link_lane lane, bool *ret,
+                                       struct err *e);
 
 struct link_result {
     int64_t id, token;

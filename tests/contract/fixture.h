@@ -155,5 +155,6 @@ int link_tests(void);
 int link_work_tests(void);
 int link_land_tests(void);
 int link_upkeep_tests(void);
+int link_engine_tests(void);
 
 #endif

@@ -31,7 +31,7 @@ int main(int argc, char **argv) {
         plain_role_tests,  row_tests,          lane_tests,      feed_topic_tests, source_tests,
         row_fence_tests,   row_value_tests,    row_open_tests,  made_tests,       engine_tests,
         row_plan_tests,    engine_table_tests, link_tests,      link_work_tests,  link_land_tests,
-        link_upkeep_tests,
+        link_upkeep_tests, link_engine_tests,
     };
     int failed = 0;
     for (size_t i = 0; i < ARRAY_LEN(groups); i++)

@@ -1,0 +1,80 @@
+/* The lane of HN: stories of a URL, which the mirror knows where it has all of HN, and the HN
+ * Search API otherwise; and the article behind an item. */
+#include "enrich/link_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CALL_MS 20000
+
+static int per_minute(const struct link_engine *g UNUSED) {
+    return LINK_HN_PER_MINUTE;
+}
+
+static bool ahead(const struct link_engine *g, const struct link_lane_state *l) {
+    for (size_t i = 0; i < LINK_LANE_JOBS; i++)
+        if (l->jobs[i].stage == JOB_READY)
+            return false; /* no more than one waits for a turn */
+    return g->hn_complete;
+}
+
+static enum verdict begin(struct link_engine *g, struct job *j, struct err *e) {
+    if (j->task.task == LINK_REVERSE) {
+        reverse_begin(g, j);
+        return V_OK;
+    }
+    bool complete;
+    enum verdict v = store_link_hn_local(g->store, &j->arena, j->task.url_key, &j->local,
+                                         &j->n_local, &complete, e);
+    if (v != V_OK)
+        return v;
+    g->hn_complete = complete;
+    if (complete)
+        job_found(j, LINK_SITE_HN, &j->list);
+    else
+        job_ready(g, j, STEP_URL);
+    return V_OK;
+}
+
+static enum verdict ask(struct link_engine *g, struct job *j, struct ask *ret, struct err *e) {
+    const struct hn_search_conf *c = &g->o.hn;
+    if (j->step == STEP_ITEM)
+        return hn_ask_item(c, str_of(j->discussion.id), &j->arena, ret, e);
+    if (j->step == STEP_STORY)
+        return hn_ask_story(c, str_of(j->discussion.id), &j->arena, ret, e);
+    return hn_ask_url(c, j->task.url_key, &j->arena, ret, e);
+}
+
+static void read(struct link_engine *g UNUSED, struct job *j) {
+    struct str id = str_of(j->discussion.id);
+    if (j->step == STEP_URL) {
+        hn_read_url(&j->heard, j->task.url_key, &j->arena, &j->list);
+        j->why = j->list.why;
+        return;
+    }
+    if (j->step == STEP_ITEM)
+        hn_read_item(&j->heard, id, &j->arena, &j->article);
+    else
+        hn_read_story(&j->heard, id, &j->arena, &j->article);
+    j->why = j->article.why;
+}
+
+static void found(struct link_engine *g, struct job *j) {
+    if (j->step == STEP_URL) {
+        job_found(j, LINK_SITE_HN, &j->list);
+    } else if (j->why.told == TOLD_NEXT) {
+        snprintf(j->discussion.id, sizeof j->discussion.id, "%s", j->article.next_id);
+        job_ready(g, j, j->article.next_as_story ? STEP_STORY : STEP_ITEM);
+    } else {
+        reverse_found(g, j);
+    }
+}
+
+const struct link_lane_kind link_hn = {.name = "hn",
+                                       .call_ms = CALL_MS,
+                                       .per_minute = per_minute,
+                                       .begin = begin,
+                                       .ask = ask,
+                                       .read = read,
+                                       .found = found,
+                                       .ahead = ahead};

@@ -1,0 +1,68 @@
+#include "enrich/link_metrics.h"
+
+/* In the order of enum link_task. */
+static const char *const tasks[LINK_TASKS] = {"reverse_lookup", "reddit", "hn", "summary"};
+/* In the order of enum link_status, without LINK_NONE. */
+static const char *const statuses[] = {"pending", "completed", "not_found", "failed", "skipped"};
+#define N_STATUSES (LINK_STATUSES - 1)
+
+static struct metric m_done = {.name = "tain_links_tasks_done_total",
+                               .help = "Tasks of links that this process brought to an end.",
+                               .measure = "tasks",
+                               .type = METRIC_COUNTER,
+                               .label = "task",
+                               .label_values = tasks,
+                               .label2 = "status",
+                               .label2_values = statuses,
+                               .n_label2 = N_STATUSES,
+                               .n_series = LINK_TASKS * N_STATUSES};
+static struct metric m_raced = {
+    .name = "tain_links_raced_total",
+    .help = "Tasks that were taken from this process before it had written what came of them.",
+    .measure = "tasks",
+    .type = METRIC_COUNTER,
+    .n_series = 1};
+static struct metric m_tasks = {.name = "tain_links_tasks",
+                                .help = "Tasks of all links by status, as counted the last time.",
+                                .measure = "tasks",
+                                .type = METRIC_GAUGE,
+                                .label = "task",
+                                .label_values = tasks,
+                                .label2 = "status",
+                                .label2_values = statuses,
+                                .n_label2 = N_STATUSES,
+                                .n_series = LINK_TASKS * N_STATUSES};
+static struct metric m_oldest = {
+    .name = "tain_links_oldest_pending_seconds",
+    .help = "Age of the link that is pending for longest; 0: none is pending.",
+    .measure = "seconds",
+    .type = METRIC_GAUGE,
+    .label = "task",
+    .label_values = tasks,
+    .n_series = LINK_TASKS,
+    .unit = 0.001};
+static struct metric m_waiting = {.name = "tain_links_waiting",
+                                  .help = "Links that somebody waits for.",
+                                  .measure = "links",
+                                  .type = METRIC_GAUGE,
+                                  .n_series = 1};
+
+struct metric *const link_metrics[] = {&m_done, &m_raced, &m_tasks, &m_oldest, &m_waiting};
+const size_t link_n_metrics = ARRAY_LEN(link_metrics);
+
+void enrich_link_done(enum link_task t, enum link_status s) {
+    metric_add(&m_done, metric_series(&m_done, (int)t, (int)s - LINK_PENDING), 1);
+}
+
+void enrich_link_raced(void) {
+    metric_add(&m_raced, 0, 1);
+}
+
+void enrich_link_counts(const struct link_counts *c) {
+    for (int t = 0; t < LINK_TASKS; t++) {
+        for (int s = LINK_PENDING; s < LINK_STATUSES; s++)
+            metric_set(&m_tasks, metric_series(&m_tasks, t, s - LINK_PENDING), c->tasks[t][s]);
+        metric_set(&m_oldest, t, c->oldest_pending_ms[t]);
+    }
+    metric_set(&m_waiting, 0, c->waiting);
+}

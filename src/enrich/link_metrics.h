@@ -1,0 +1,15 @@
+/* What the enrichment of links tells Prometheus beside its lanes (enrich_metrics.h). Any thread. */
+#ifndef TAIN_ENRICH_LINK_METRICS_H
+#define TAIN_ENRICH_LINK_METRICS_H
+
+#include "base/metrics.h"
+#include "store/links_work.h"
+
+void enrich_link_done(enum link_task t, enum link_status s);
+void enrich_link_raced(void);
+void enrich_link_counts(const struct link_counts *c);
+
+extern struct metric *const link_metrics[];
+extern const size_t link_n_metrics;
+
+#endif

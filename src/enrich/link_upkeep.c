@@ -1,0 +1,158 @@
+/* What is done for links now and then, by whichever process comes to it: in small steps between
+ * calls, so that no lane waits for it. */
+#include "base/log.h"
+#include "enrich/enrich_metrics.h"
+#include "enrich/link_int.h"
+#include "enrich/link_metrics.h"
+
+#define STEP_ROWS 100
+#define SWEEP_MS 60000
+#define PURSE_MS 30000
+#define SKIP_MS 250
+#define REKEY_MS 3600000
+#define REPAIR_MS 600000
+#define WATCH_MS 5000
+#define COUNT_MS 5000
+
+/* Each answers in *ret_more whether there is more to do at once. */
+typedef enum verdict upkeep_fn(struct link_engine *g, bool *ret_more, struct err *e);
+
+static enum verdict sweep(struct link_engine *g, bool *ret_more, struct err *e) {
+    size_t n = 0;
+    enum verdict v = store_link_sweep(g->store, STEP_ROWS, &n, e);
+    *ret_more = n == STEP_ROWS;
+    if (v == V_OK && n) {
+        log_info("tasks of links that nobody finished were freed", LI("tasks", n));
+        for (size_t i = 0; i < LINK_LANES; i++)
+            g->lanes[i].due = true;
+    }
+    return v;
+}
+
+static enum verdict rescan(struct link_engine *g, bool *ret_more, struct err *e) {
+    size_t n = 0;
+    enum verdict v = store_link_rescan(g->store, STEP_ROWS, &n, e);
+    *ret_more = n > 0;
+    return v;
+}
+
+static enum verdict purse(struct link_engine *g, bool *ret_more UNUSED, struct err *e) {
+    return purse_look(g, e);
+}
+
+/* Summaries that cannot be made now are skipped; those that were are pending again once they can.
+ */
+static enum verdict skip(struct link_engine *g, bool *ret_more, struct err *e) {
+    bool has_key = g->o.anthropic.key.n > 0, spent = has_key && g->purse == PURSE_SPENT;
+    struct link_lane_state *l = &g->lanes[LINK_LANE_SUMMARY];
+    enum verdict v = V_OK;
+    size_t n = 0;
+    if ((!has_key || spent) && l->due) {
+        v = store_link_skip(g->store, LINK_SUMMARY, has_key ? LINK_WHY_BUDGET : LINK_WHY_NO_KEY,
+                            STEP_ROWS, &n, e);
+        if (v == V_OK && n < STEP_ROWS)
+            l->due = false;
+    } else if (has_key && g->unskip_key) {
+        v = store_link_unskip(g->store, LINK_SUMMARY, LINK_WHY_NO_KEY, STEP_ROWS, &n, e);
+        g->unskip_key = v != V_OK || n > 0;
+    } else if (has_key && !spent && g->unskip_budget) {
+        v = store_link_unskip(g->store, LINK_SUMMARY, LINK_WHY_BUDGET, STEP_ROWS, &n, e);
+        g->unskip_budget = v != V_OK || n > 0;
+    }
+    *ret_more = n > 0;
+    return v;
+}
+
+static enum verdict backfill(struct link_engine *g, bool *ret_more, struct err *e) {
+    size_t n;
+    enum verdict v = store_link_backfill(g->store, &g->backfill_after, STEP_ROWS, &n, e);
+    *ret_more = v == V_OK;
+    if (v != V_NOT_FOUND)
+        return v;
+    g->backfill_after = 0;
+    return V_OK;
+}
+
+static enum verdict repair(struct link_engine *g, bool *ret_more, struct err *e) {
+    size_t n = 0;
+    enum verdict v = store_link_repair(g->store, STEP_ROWS, &n, e);
+    *ret_more = n > 0;
+    if (v == V_OK && n)
+        log_info("links without their article, or claims without their link, were mended",
+                 LI("rows", n));
+    return v;
+}
+
+static enum verdict rekey(struct link_engine *g, bool *ret_more, struct err *e) {
+    struct link_rekeyed done = {0};
+    enum verdict v = store_link_rekey(g->store, STEP_ROWS, &done, e);
+    *ret_more = done.looked_at > 0;
+    if (v == V_OK && done.merged)
+        log_info("links whose URLs have one key now became one", LI("links", done.merged));
+    return v;
+}
+
+/* The shared state of the lanes, also when there is nothing to call for: for whoever watches. */
+static enum verdict watch(struct link_engine *g, bool *ret_more UNUSED, struct err *e) {
+    const struct lane_row *rows;
+    size_t n;
+    int refused = 0;
+    enum verdict v = store_lane_list(g->store, &g->scratch, &rows, &n, e);
+    if (v != V_OK)
+        return v;
+    for (size_t i = 0; i < LINK_LANES; i++)
+        for (size_t k = 0; k < n; k++)
+            if (str_eq(rows[k].name, g->lanes[i].turnstile.name)) {
+                enrich_lane_seen(g->lanes[i].turnstile.index, &rows[k]);
+                if (!refused && rows[k].state.pause == LANE_PAUSED_AUTH)
+                    refused = (int)i + 1;
+            }
+    atomic_store(&g->refused, refused);
+    return V_OK;
+}
+
+/* What is due first is done first; `every` is how long one rests when it has nothing to do. */
+static const struct {
+    upkeep_fn *work;
+    int64_t every;
+} chores[] = {
+    {skip, SKIP_MS},    {sweep, SWEEP_MS},    {purse, PURSE_MS},   {watch, WATCH_MS},
+    {rescan, SWEEP_MS}, {backfill, SWEEP_MS}, {repair, REPAIR_MS}, {rekey, REKEY_MS},
+};
+_Static_assert(sizeof chores / sizeof chores[0] == LINK_CHORES, "one time for each");
+
+static enum verdict count(struct link_engine *g, struct err *e) {
+    struct link_counts counts;
+    int64_t began = link_now(g);
+    if (began < g->count_at)
+        return V_OK;
+    enum verdict v = store_link_count(g->store, &counts, e);
+    if (v != V_OK)
+        return v;
+    int64_t now = link_now(g), rest = 100 * (now - began);
+    g->count_at = now + (rest > COUNT_MS ? rest : COUNT_MS);
+    enrich_link_counts(&counts);
+    return V_OK;
+}
+
+enum verdict upkeep_work(struct link_engine *g, struct err *e) {
+    enum verdict v = V_OK;
+    for (size_t i = 0; v == V_OK && i < LINK_CHORES; i++) {
+        int64_t now = link_now(g);
+        bool more = false;
+        if (now < g->upkeep_at[i])
+            continue;
+        v = chores[i].work(g, &more, e);
+        if (v == V_OK)
+            g->upkeep_at[i] = more ? now : now + chores[i].every;
+    }
+    return v == V_OK ? count(g, e) : v;
+}
+
+int64_t upkeep_next_at(const struct link_engine *g) {
+    int64_t next = g->count_at;
+    for (size_t i = 0; i < LINK_CHORES; i++)
+        if (g->upkeep_at[i] < next)
+            next = g->upkeep_at[i];
+    return next;
+}
