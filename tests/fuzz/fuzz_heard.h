@@ -36,6 +36,9 @@ static inline size_t fuzz_heard(const uint8_t *data, size_t size, struct heard *
 }
 
 static inline void fuzz_require_text(struct str s) {
+    FUZZ_REQUIRE(s.p || s.n == 0);
+    if (!s.p)
+        return;
     for (size_t i = 0, n; i < s.n; i += n) {
         n = utf8_len((const unsigned char *)s.p + i, s.n - i);
         FUZZ_REQUIRE(n > 0 && s.p[i] != '\0');
@@ -48,7 +51,7 @@ static inline void fuzz_require_why(const struct told_why *w) {
     FUZZ_REQUIRE(well == (w->err_class == NULL) && well == (w->error.p == NULL));
     FUZZ_REQUIRE(w->error.n <= ASK_ERROR_MAX);
     fuzz_require_text(w->error);
-    for (size_t i = 0; i < w->error.n; i++)
+    for (size_t i = 0; w->error.p && i < w->error.n; i++)
         FUZZ_REQUIRE((unsigned char)w->error.p[i] >= ' ');
 }
 
