@@ -67,11 +67,14 @@ static void links_work_submitters_take_turns(void **state) {
         strncat(order, last, 1);
     }
     assert_string_equal(order, "abzabbb"); /* ann, bulk, zoe; ann, bulk; then bulk alone */
-    int64_t w1 = add_page(f, "w1", "bulk", true), w2 = add_page(f, "w2", "bulk", true);
-    int64_t w3 = add_page(f, "w3", "ann", true);
-    assert_int_equal(next_link(f, LINK_LANE_HN), w3); /* it was bulk's turn last */
-    assert_int_equal(next_link(f, LINK_LANE_HN), w1);
-    assert_int_equal(next_link(f, LINK_LANE_HN), w2);
+    const int64_t w[] = {add_page(f, "w1", "bulk", true), add_page(f, "w2", "bulk", true),
+                         add_page(f, "w3", "ann", true), add_page(f, "w4", "ann", true),
+                         add_page(f, "w5", "zoe", true)};
+    assert_int_equal(next_link(f, LINK_LANE_HN), w[4]); /* it was bulk's turn last */
+    assert_int_equal(next_link(f, LINK_LANE_HN), w[2]);
+    assert_int_equal(next_link(f, LINK_LANE_HN), w[0]);
+    assert_int_equal(next_link(f, LINK_LANE_HN), w[3]);
+    assert_int_equal(next_link(f, LINK_LANE_HN), w[1]);
 }
 
 /* However much is asked for, the oldest of all comes too. */
