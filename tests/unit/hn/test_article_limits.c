@@ -163,12 +163,32 @@ static void test_tamed(void **state) {
     }
 }
 
+static size_t tamed_length(char *html) {
+    struct strbuf out;
+    strbuf_init(&out, FLOOD);
+    article_tame(str_of(html), &out);
+    size_t n = out.n;
+    strbuf_release(&out);
+    free(html);
+    return n;
+}
+
+/* Twelve attributes stay of any number, and 4 KiB of any value: of a character, all or nothing. */
+static void test_attributes(void **state) {
+    (void)state;
+    assert_int_equal(tamed_length(repeat("<p", " id=a", 5000)),
+                     strlen("<p>") + 12 * strlen(" id=\"a\""));
+    assert_int_equal(tamed_length(repeat("<p id=", "x", 9000)), strlen("<p id=\"\">") + 4096);
+    assert_int_equal(tamed_length(repeat("<p id=x", "\xC3\xA9", 9000)),
+                     strlen("<p id=\"\">") + 4095);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_floods),      cmocka_unit_test(test_ends_of_nothing_far_down),
         cmocka_unit_test(test_depth),       cmocka_unit_test(test_a_long_text),
         cmocka_unit_test(test_long_fields), cmocka_unit_test(test_a_long_page),
-        cmocka_unit_test(test_tamed),
+        cmocka_unit_test(test_tamed),       cmocka_unit_test(test_attributes),
     };
     arena_init(&page_arena);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
