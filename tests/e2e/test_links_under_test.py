@@ -2,13 +2,14 @@
 nothing else, and what is in the archive is read as it is."""
 
 import os
+import socket
 import subprocess
 import sys
 import unittest
 import unittest.mock
 import urllib.parse
 
-from lib import NOWHERE, ROOT, OnPostgres, OnSqlite, environment
+from lib import NOWHERE, ROOT, OnPostgres, OnSqlite, environment, wait_until
 from article import WORDS
 from links_under_test import LinksTest
 from services import KEY
@@ -78,7 +79,9 @@ class Services(OnSqlite, LinksTest):
         self.assertEqual(links.counts(), {'reddit': {'info': 1}, 'hn': {'search': 1},
                                           'anthropic': {}, 'article': {'page': 1}})
         links.forget()
-        self.assertEqual(links.counts()['hn'], {})
+        self.assertEqual((links.asked(), links.counts()['hn']), (0, {}))
+        with socket.create_connection((links.hn.host, links.hn.port)):
+            wait_until(lambda: links.asked() == 1, what='a connection that nothing comes over')
         links.unlimited()
         for _ in range(11):
             self.assertEqual(call(links.reddit, '/api/info', headers=AGENT).status, 200)

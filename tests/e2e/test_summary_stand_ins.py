@@ -10,7 +10,7 @@ import unittest
 import urllib.parse
 import zlib
 
-from lib import ANSWER
+from lib import ANSWER, wait_until
 import article
 from anthropic import TYPES, Anthropic, tokens_of
 from article import NOISE, SHAPES, WORDS, Article, title_of
@@ -207,9 +207,11 @@ class ArticleTest(StandInTest):
         connection = http.client.HTTPConnection(self.site.host, self.site.port, timeout=ANSWER)
         self.addCleanup(connection.close)
         connection.request('GET', '/drip')
-        self.assertEqual(connection.getresponse().read(2), b'  ')
+        answer = connection.getresponse()  # which is the connection from now on
+        self.assertEqual(answer.read(2), b'  ')
         self.assertEqual(self.site.at_once, 1)
-        connection.close()
+        answer.close()
+        wait_until(lambda: self.site.at_once == 0, what='an end without a client')
 
     def test_other_addresses(self):
         self.assertEqual(self.site.at('x', host='news.example'),

@@ -71,8 +71,8 @@ class Services:
         return {name: service.counts() for name, service in self.all.items()}
 
     def asked(self):
-        """Connections to all of them together: not even one without a call goes unseen."""
-        return sum(service.connections for service in self.all.values())
+        """Calls to all of them together; a connection without a call is one, too."""
+        return sum(max(service.connections, len(service.calls)) for service in self.all.values())
 
     def forget(self):
         for service in self.all.values():
