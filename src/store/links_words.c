@@ -1,7 +1,7 @@
 /* How tasks, states and sites are called; which keys are discussions. */
 #include "store/links_int.h"
 
-#include <string.h>
+#include "hn/discussion_url.h"
 
 static const char *const statuses[LINK_STATUSES] = {
     [LINK_PENDING] = "pending", [LINK_COMPLETED] = "completed", [LINK_NOT_FOUND] = "not_found",
@@ -38,31 +38,11 @@ enum link_site link_site_of(struct str name) {
     return LINK_SITE_NONE;
 }
 
-/* A key has the plain form of a post (reddit.com/comments/ID); a share link is only known to Reddit
- * itself: reddit.com/r/NAME/s/CODE, or of a user. */
-static bool is_share(struct str key) {
-    size_t at[5], n = 0;
-    for (size_t i = 0; i < key.n && n < ARRAY_LEN(at); i++)
-        if (key.p[i] == '/')
-            at[n++] = i;
-    if (n != 4)
-        return false;
-    struct str kind = {key.p + at[0] + 1, at[1] - at[0] - 1};
-    return (str_eqc(kind, "r") || str_eqc(kind, "u") || str_eqc(kind, "user")) &&
-           at[3] == at[2] + 2 && key.p[at[2] + 1] == 's' && key.n > at[3] + 1;
-}
-
 enum link_site link_site_of_key(struct str key) {
-    static const char story[] = "news.ycombinator.com/item?id=";
-    if (str_starts(key, "reddit.com/comments/") || str_starts(key, "redd.it/") ||
-        (str_starts(key, "reddit.com/") && is_share(key)))
-        return LINK_SITE_REDDIT;
-    if (!str_starts(key, story) || key.n == sizeof story - 1)
+    struct discussion d;
+    if (!discussion_of_key(key, &d))
         return LINK_SITE_NONE;
-    for (size_t i = sizeof story - 1; i < key.n; i++)
-        if (key.p[i] < '0' || key.p[i] > '9')
-            return LINK_SITE_NONE;
-    return LINK_SITE_HN;
+    return d.site == DISCUSSION_REDDIT ? LINK_SITE_REDDIT : LINK_SITE_HN;
 }
 
 bool link_is_asked_for(struct str source, struct str submitted_by) {

@@ -50,6 +50,7 @@ static void links_which_keys_are_discussions(void **state) {
         {"https://www.reddit.com/r/c/s/AbCdEf", LINK_SITE_REDDIT},
         {"https://news.ycombinator.com/item?id=8863", LINK_SITE_HN},
         {"https://news.ycombinator.com/item?id=8863#9224", LINK_SITE_HN},
+        {"https://news.ycombinator.com/item?id=8863&p=2", LINK_SITE_HN},
         {"https://news.ycombinator.com/item?id=", LINK_SITE_NONE},
         {"https://news.ycombinator.com/item?id=88x", LINK_SITE_NONE},
         {"https://news.ycombinator.com/newest", LINK_SITE_NONE},
