@@ -36,7 +36,6 @@ PATIENCE = float(os.environ.get('TEST_PATIENCE', 1))  # deadlines are so many ti
 LEAST = 300  # seconds that the shortest of them is
 ANSWER = LEAST * PATIENCE  # seconds for an answer to a single request
 TICK_NS = 20_000_000  # two ticks of the slowest clock there is
-NOWHERE = 'http://127.0.0.1:9'  # nobody listens there
 YOUNG_SPAN = 20000  # a null within this distance of maxitem is not believed at once
 
 # A run in tests: no pace of its own, short waits, a report to read.
@@ -69,12 +68,11 @@ def wait_until(condition, seconds=LEAST, what='the condition', every=0.01):
 
 
 def environment(extra=None):
-    """The caller's, without what would change a run, with English messages, without metrics (the
-    default port is one for all tests that run at once), and with no way to the services behind
-    links. None takes a variable out."""
+    """The caller's, without what would change a run and without keys of services, with English
+    messages, and without metrics: the default port is one for all tests that run at once. None
+    takes a variable out."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(('TAIN_', 'PG', 'ANTHROPIC_'))}
-    env.update({'LC_ALL': 'C.UTF-8', 'TAIN_METRICS_BIND': 'none', 'TAIN_REDDIT_URL': NOWHERE,
-                'TAIN_HN_SEARCH_URL': NOWHERE, 'TAIN_ANTHROPIC_URL': NOWHERE}, **(extra or {}))
+    env.update({'LC_ALL': 'C.UTF-8', 'TAIN_METRICS_BIND': 'none'}, **(extra or {}))
     return {k: v for k, v in env.items() if v is not None}
 
 
