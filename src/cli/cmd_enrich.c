@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/enrich_verbs.h"
 #include "cli/enriching.h"
+#include "cli/linking.h"
 #include "cli/monitor.h"
 #include "cli/notify.h"
 
@@ -14,48 +15,93 @@
 #define TURN_MS 250
 #define STOP_SECONDS 30
 
-static void say_status(struct notify *n, const struct enriching *w) {
+/* Links always, and the tables of a file where one is given. */
+struct work {
+    struct enriching tables;
+    struct linking links;
+    bool has_tables;
+};
+
+static size_t n_sources(const struct work *w) {
+    return 1 + (w->has_tables ? w->tables.plan.n_sources : 0);
+}
+
+static struct enrich_view view_of(const struct work *w) {
+    struct enrich_view v = {.db_down_ms = linking_down_ms(&w->links),
+                            .silence_ms = linking_silence_ms(&w->links),
+                            .refused = linking_refused(&w->links)};
+    if (!w->has_tables)
+        return v;
+    int64_t down = enriching_down_ms(&w->tables), silence = enriching_silence_ms(&w->tables);
+    v.db_down_ms = down > v.db_down_ms ? down : v.db_down_ms;
+    v.silence_ms = silence > v.silence_ms ? silence : v.silence_ms;
+    v.refused = v.refused ? v.refused : engine_refused(w->tables.engine);
+    v.reader = w->tables.reader;
+    return v;
+}
+
+static void say_status(struct notify *n, const struct work *w, const struct enrich_view *v) {
     char text[NOTIFY_STATUS_MAX];
-    snprintf(text, sizeof text, "enriching %zu source%s%s", w->plan.n_sources,
-             w->plan.n_sources == 1 ? "" : "s",
-             enriching_down_ms(w) ? "; the database does not answer" : "");
+    snprintf(text, sizeof text, "enriching %zu source%s%s", n_sources(w),
+             n_sources(w) == 1 ? "" : "s", v->db_down_ms ? "; the database does not answer" : "");
     notify_status(n, text);
 }
 
-static enum verdict watch(struct enriching *w, struct stop_token *stop, struct monitor *m,
+static enum verdict tend(struct work *w, struct err *e) {
+    enum verdict v = linking_tend(&w->links, e);
+    return v == V_OK && w->has_tables ? enriching_tend(&w->tables, e) : v;
+}
+
+static enum verdict watch(struct work *w, struct stop_token *stop, struct monitor *m,
                           struct notify *n, struct err *e) {
     struct pollfd fd = {stop->fd, POLLIN, 0};
     enum verdict v = V_OK;
     notify_ready(n);
-    while (!stop_raised(stop) && (v = enriching_tend(w, e)) == V_OK) {
-        monitor_enrich(m, w);
-        say_status(n, w);
-        notify_alive(n, enriching_silence_ms(w));
+    while (!stop_raised(stop) && (v = tend(w, e)) == V_OK) {
+        struct enrich_view view = view_of(w);
+        monitor_enrich(m, &view);
+        say_status(n, w, &view);
+        notify_alive(n, view.silence_ms);
         log_tick();
         (void)poll(&fd, 1, TURN_MS);
     }
     return v;
 }
 
+static enum verdict start(struct work *w, const struct settings *s, struct err *e) {
+    enum verdict v = V_OK;
+    w->has_tables = s->sources != NULL;
+    if (w->has_tables)
+        v = enriching_plan(&w->tables, s, e);
+    if (v == V_OK && w->has_tables)
+        v = enriching_start(&w->tables, s, e);
+    return v == V_OK ? linking_start(&w->links, s, e) : v;
+}
+
+static void stop_work(struct work *w) {
+    linking_stop(&w->links);
+    if (w->has_tables)
+        enriching_stop(&w->tables);
+}
+
 static int work(const struct settings *s, struct stop_token *stop, struct monitor *m,
                 struct notify *n) {
-    struct enriching w;
+    struct work w = {0};
     struct err e = {0};
-    enum verdict v = enriching_plan(&w, s, &e);
-    if (v == V_OK)
-        v = enriching_start(&w, s, &e);
+    enum verdict v = start(&w, s, &e);
     if (v == V_OK) {
-        log_info("enriching", LI("sources", w.plan.n_sources), LS("holder", w.holder));
+        log_info("enriching", LI("sources", n_sources(&w)), LS("holder", w.links.holder));
         v = watch(&w, stop, m, n, &e);
         notify_stopping(n, "stopping: giving back what is held");
     }
-    enriching_stop(&w);
+    stop_work(&w);
     if (v != V_OK) {
         complain(s, e.msg);
         notify_stopping(n, e.msg);
         return v == V_INVALID ? EXIT_USAGE : EXIT_FAILED;
     }
-    log_info(w.gave_back ? "stopped; nothing is held" : "stopped");
+    bool gave_back = w.links.gave_back && (!w.has_tables || w.tables.gave_back);
+    log_info(gave_back ? "stopped; nothing is held" : "stopped");
     return EXIT_DONE;
 }
 

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/format.h"
+#include "cli/linking.h"
 #include "cli/progress.h"
 #include "cli/serving.h"
 #include "cli/updating.h"
@@ -21,6 +22,7 @@ struct up {
     struct notify notify;
     struct updating updating;
     struct serving serving;
+    struct linking linking;
     struct progress *progress; /* NULL: not on a terminal */
     bool stuck;
 };
@@ -81,6 +83,12 @@ static void tick(void *arg, const struct updater_view *v) {
     updating_tick(&u->updating, &both);
     if (u->progress)
         show(u, v);
+    struct err e = {0};
+    if (linking_tend(&u->linking, &e) != V_OK && !u->stuck) {
+        u->stuck = true;
+        log_error("the work on links has ended", LE(&e));
+        stop_raise(&u->stop);
+    }
     if (web_silence > STUCK_MS && !u->stuck) {
         u->stuck = true;
         log_error("the server is stuck", LI("for_ms", web_silence));
@@ -110,7 +118,7 @@ static int mirror(struct up *u, struct store *store) {
     struct err e = {0};
     enum verdict v = updater_run(&options, &e);
     if (v == V_OK && u->stuck)
-        v = err_set(&e, V_FATAL, "web", 0, "the server is stuck");
+        v = err_set(&e, V_FATAL, "web", 0, "the server, or the work on links, is stuck");
     if (v == V_OK)
         return EXIT_DONE;
     complain(u->s, e.msg);
@@ -118,14 +126,27 @@ static int mirror(struct up *u, struct store *store) {
     return EXIT_FAILED;
 }
 
+static int start_links(struct up *u) {
+    struct err e = {0};
+    enum verdict v = linking_start(&u->linking, u->s, &e);
+    if (v == V_OK)
+        return 0;
+    complain(u->s, e.msg);
+    return v == V_INVALID ? EXIT_USAGE : EXIT_FAILED;
+}
+
 static int run(struct up *u, struct store *store) {
     int code = serving_start(&u->serving, u->s, &u->monitor, &u->notify);
     if (code)
         return code;
-    announce(u);
-    u->progress = make_progress(u->s);
-    code = mirror(u, store);
-    progress_free(u->progress);
+    code = start_links(u);
+    if (code == 0) {
+        announce(u);
+        u->progress = make_progress(u->s);
+        code = mirror(u, store);
+        progress_free(u->progress);
+    }
+    linking_stop(&u->linking);
     web_stop(u->serving.web);
     if (code == EXIT_DONE) {
         notify_stopping(&u->notify, "stopped; everything is written");

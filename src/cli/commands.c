@@ -79,12 +79,13 @@ static const struct command table[] = {
      {{"ACTION", "install|remove|list|new-epoch|tail"}}},
     {"enrich",
      CMD_ENRICH,
-     "have the rows of a table looked up by an API, each once",
-     "Works through the rows that a file of --sources describes: a change of a row is heard at "
-     "once, one of all workers wins it, asks the provider within the limits that all workers "
-     "share, and writes what it found. A row whose worker died is found by a sweep. It runs until "
-     "it is stopped by a signal (then it ends with 0, and holds nothing). Any number may run; "
-     "--dry-run looks and does nothing.",
+     "look up links, and the rows of your tables, by APIs, each once",
+     "Works on links (who discussed them on Reddit and HN, what they say), and with --sources on "
+     "the rows that its file describes: a change of a row is heard at once, one of all workers "
+     "wins it, asks the provider within the limits that all workers share, and writes what it "
+     "found. What a worker that died had is found by a sweep. It runs until it is stopped by a "
+     "signal (then it ends with 0, and holds nothing). Any number may run; --dry-run looks at the "
+     "rows of --sources and does nothing.",
      "tain enrich --sources flowsheet.conf",
      false,
      cmd_enrich,

@@ -91,7 +91,7 @@ static void print_json(const struct report *r, bool with_sources) {
 static void print_lanes(const struct report *r) {
     char limit[LANE_WORDS_MAX], state[LANE_WORDS_MAX], slots[FORMAT_MAX];
     if (r->n_lanes == 0) {
-        puts("no provider was ever asked: 'tain enrich --sources FILE' begins");
+        puts("no provider was ever asked: 'tain enrich' begins");
         return;
     }
     printf("%-20s %-14s %-10s %s\n", "lane", "limit", "under way", "state");

@@ -12,10 +12,6 @@
 enum verdict enriching_plan(struct enriching *w, const struct settings *s, struct err *e) {
     *w = (struct enriching){.stop = {.fd = -1}};
     arena_init(&w->arena);
-    if (!s->sources)
-        return err_set(e, V_INVALID, "config", 0,
-                       "--sources FILE: say what is to be enriched; packaging/examples/"
-                       "flowsheet.conf shows how, docs/enrich.md explains it");
     return plan_read(s->sources, NULL, &w->arena, &w->plan, e);
 }
 

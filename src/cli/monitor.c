@@ -4,6 +4,7 @@
 #include "cli/archive.h"
 #include "cli/cli.h"
 #include "enrich/enrich_metrics.h"
+#include "enrich/link_metrics.h"
 #include "feed/feed_metrics.h"
 #include "mirror/metrics.h"
 #include "web/web_metrics.h"
@@ -20,7 +21,7 @@ static const unsigned serve_vitals = VITAL_BIT(VITAL_DATABASE) | VITAL_BIT(VITAL
 
 static void gather(struct monitor *m, enum command_id command) {
     m->families = xcalloc(mirror_n_metrics + updater_n_metrics + web_n_metrics + feed_n_metrics +
-                              enrich_n_metrics,
+                              enrich_n_metrics + link_n_metrics,
                           sizeof(struct metric *));
     for (size_t i = 0; !(command & (CMD_SERVE | CMD_ENRICH)) && i < mirror_n_metrics; i++)
         m->families[m->n++] = mirror_metrics[i];
@@ -30,8 +31,10 @@ static void gather(struct monitor *m, enum command_id command) {
         m->families[m->n++] = web_metrics[i];
     for (size_t i = 0; command & (CMD_SERVE | CMD_UP | CMD_ENRICH) && i < feed_n_metrics; i++)
         m->families[m->n++] = feed_metrics[i];
-    for (size_t i = 0; command == CMD_ENRICH && i < enrich_n_metrics; i++)
+    for (size_t i = 0; command & (CMD_UP | CMD_ENRICH) && i < enrich_n_metrics; i++)
         m->families[m->n++] = enrich_metrics[i];
+    for (size_t i = 0; command & (CMD_UP | CMD_ENRICH) && i < link_n_metrics; i++)
+        m->families[m->n++] = link_metrics[i];
 }
 
 static unsigned watched_by(enum command_id command) {
@@ -117,11 +120,12 @@ void monitor_feed(struct monitor *m, const struct web *w) {
     post_feed(m, web_feed_down_ms(w), web_feed_silence_ms(w));
 }
 
-void monitor_enrich(struct monitor *m, const struct enriching *w) {
-    vitals_post(&m->vitals, &(struct vitals_report){.db_down_ms = enriching_down_ms(w),
-                                                    .enrich_silence_ms = enriching_silence_ms(w),
-                                                    .refused = engine_refused(w->engine)});
-    post_feed(m, feed_down_ms(w->reader), feed_silence_ms(w->reader));
+void monitor_enrich(struct monitor *m, const struct enrich_view *v) {
+    vitals_post(&m->vitals, &(struct vitals_report){.db_down_ms = v->db_down_ms,
+                                                    .enrich_silence_ms = v->silence_ms,
+                                                    .refused = v->refused});
+    post_feed(m, v->reader ? feed_down_ms(v->reader) : 0,
+              v->reader ? feed_silence_ms(v->reader) : 0);
 }
 
 void monitor_waiting(struct monitor *m, int64_t db_down_ms) {

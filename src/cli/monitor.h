@@ -3,8 +3,8 @@
 #ifndef TAIN_CLI_MONITOR_H
 #define TAIN_CLI_MONITOR_H
 
-#include "cli/enriching.h"
 #include "cli/settings.h"
+#include "feed/reader.h"
 #include "mirror/catchup.h"
 #include "mirror/updater.h"
 #include "web/metrics_http.h"
@@ -29,7 +29,12 @@ void monitor_updater(struct monitor *m, const struct updater_view *v);
 /* The same for the change feed of serve and up. */
 void monitor_feed(struct monitor *m, const struct web *w);
 /* The same for a worker of enrichment, its feed included. */
-void monitor_enrich(struct monitor *m, const struct enriching *w);
+struct enrich_view {
+    int64_t db_down_ms, silence_ms;
+    const char *refused;              /* a lane whose provider refuses us; NULL: none */
+    const struct feed_reader *reader; /* NULL: it hears no feed */
+};
+void monitor_enrich(struct monitor *m, const struct enrich_view *v);
 /* It waits for the database. */
 void monitor_waiting(struct monitor *m, int64_t db_down_ms);
 

@@ -94,7 +94,20 @@ static const struct option_def table[] = {
      .help = "Why: kept with ids that are accepted as missing, shown with a lane that is paused."},
     {"sources", OPTION_STRING, FIELD(sources), CMD_ENRICH | CMD_DOCTOR, .accepts = shape_not_empty,
      .allowed = "the path of a file", .metavar = "FILE",
-     .help = "What is to be enriched, and by which providers: docs/enrich.md describes the file."},
+     .help = "Tables to be enriched beside links, and by which providers: docs/enrich.md describes "
+             "the file."},
+    {"summary-model", OPTION_STRING, FIELD(summary_model), CMD_ENRICH | CMD_UP, "claude-haiku-4-5",
+     .accepts = shape_not_empty, .allowed = "the name of a model of Anthropic's", .metavar = "NAME",
+     .help = "Who writes the summaries of links. The key is in ANTHROPIC_API_KEY; without it there "
+             "are none."},
+    {"summary-budget", OPTION_DOUBLE, FIELD(summary_budget), CMD_ENRICH | CMD_UP, "5", 0, 1e6,
+     .metavar = "USD",
+     .help = "What summaries may cost in a month, for all workers together. 0: as much as the "
+             "account bears."},
+    {"summary-price-in", OPTION_DOUBLE, FIELD(summary_price_in), CMD_ENRICH | CMD_UP, "1", 0, 1e4,
+     .metavar = "USD", .help = "What the model costs for a million tokens that it reads."},
+    {"summary-price-out", OPTION_DOUBLE, FIELD(summary_price_out), CMD_ENRICH | CMD_UP, "5", 0, 1e4,
+     .metavar = "USD", .help = "What the model costs for a million tokens that it writes."},
     {"dry-run", OPTION_BOOL, FIELD(dry_run), CMD_ENRICH, .flags = OPTION_NO_ENV | OPTION_NO_FILE,
      .help = "Show how many rows wait, how the lanes are and what would be asked first. Claims, "
              "calls and writes nothing."},

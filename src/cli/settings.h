@@ -100,6 +100,8 @@ struct settings {
 
     /* enrich */
     char *sources; /* doctor has it, too */
+    char *summary_model;
+    double summary_budget, summary_price_in, summary_price_out; /* of links; up has them, too */
     bool dry_run;
 
     /* import and export; the file is words[0] */

@@ -299,9 +299,6 @@ class Mistakes(EnrichTest):
 
     def test_no_file(self):
         archive = self.flowsheet()
-        result = self.run_tain('enrich', '--db', archive.uri)
-        self.assertEqual(result.code, EXIT_USAGE, result)
-        self.assertIn('--sources', result.err)
         result = self.run_tain('enrich', '--db', archive.uri, '--sources', 'nowhere.conf')
         self.assertEqual(result.code, EXIT_USAGE, result)
         self.assertTrue(re.search('nowhere.conf', result.err), result)

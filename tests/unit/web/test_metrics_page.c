@@ -1,6 +1,7 @@
 /* docs/metrics.md says of every family what the code says. When it does not, the test prints the
  * lines that belong between its two marks. Also: every family is well made. */
 #include "enrich/enrich_metrics.h"
+#include "enrich/link_metrics.h"
 #include "feed/feed_metrics.h"
 #include "mirror/metrics.h"
 #include "web/process_metrics.h"
@@ -28,7 +29,7 @@ struct group {
     struct metric *const *all;
     size_t n;
 };
-#define GROUPS 6
+#define GROUPS 7
 
 static struct group group(int i) {
     if (i == 0)
@@ -41,7 +42,9 @@ static struct group group(int i) {
         return (struct group){"serve, up and enrich: the change feed", feed_metrics,
                               feed_n_metrics};
     if (i == 4)
-        return (struct group){"enrich", enrich_metrics, enrich_n_metrics};
+        return (struct group){"enrich and up", enrich_metrics, enrich_n_metrics};
+    if (i == 5)
+        return (struct group){"enrich and up: links", link_metrics, link_n_metrics};
     return (struct group){"every process", process_metrics, process_n_metrics};
 }
 
