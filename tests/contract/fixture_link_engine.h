@@ -9,7 +9,7 @@
 #include "enrich/link_int.h"
 
 #define WEB_ENGINES 4
-#define WEB_CALLS 8000
+#define WEB_CALLS 12000
 
 enum web_who { WEB_REDDIT, WEB_HN, WEB_ANTHROPIC, WEB_PAGE, WEB_WHOS };
 
