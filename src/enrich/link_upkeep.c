@@ -135,6 +135,14 @@ static enum verdict count(struct link_engine *g, struct err *e) {
     return V_OK;
 }
 
+/* What some row spoils is told, and left for the next time: the lanes go on. */
+static enum verdict tolerate(enum verdict v, const struct err *e) {
+    if (v != V_CONFLICT && v != V_INVALID && v != V_LIMIT && v != V_NOT_FOUND)
+        return v;
+    log_error("a link hinders the upkeep of links", LE(e));
+    return V_OK;
+}
+
 enum verdict upkeep_work(struct link_engine *g, struct err *e) {
     enum verdict v = V_OK;
     for (size_t i = 0; v == V_OK && i < LINK_CHORES; i++) {
@@ -143,8 +151,10 @@ enum verdict upkeep_work(struct link_engine *g, struct err *e) {
         if (now < g->upkeep_at[i])
             continue;
         v = chores[i].work(g, &more, e);
+        bool fine = v == V_OK;
+        v = tolerate(v, e);
         if (v == V_OK)
-            g->upkeep_at[i] = more ? now : now + chores[i].every;
+            g->upkeep_at[i] = fine && more ? now : now + chores[i].every;
     }
     return v == V_OK ? count(g, e) : v;
 }
