@@ -1,5 +1,6 @@
 #include "enrich/engine.h"
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "enrich/engine_int.h"
 #include "enrich/enrich_metrics.h"
@@ -196,6 +197,7 @@ static void on_done(void *ctx, const struct call_result *result) {
     r->result.body = arena_str(&r->arena, result->body);
     r->result.detail = result->detail ? arena_strdup(&r->arena, result->detail) : NULL;
     r->stage = ROW_ANSWERED;
+    fault_hit("enrich_answer_read");
     g->answered[g->n_answered++] = r;
     l->in_flight--;
     if (r->slot >= 0)
@@ -204,6 +206,13 @@ static void on_done(void *ctx, const struct call_result *result) {
     if (l->why == LANE_FULL)
         l->ask_at = 0;
     metric_set(&m_enrich_in_flight, l->index, l->in_flight);
+}
+
+static bool calls_are_out(const struct engine *g) {
+    for (size_t i = 0; i < g->o.plan->n_providers; i++)
+        if (g->lanes[i].in_flight)
+            return true;
+    return false;
 }
 
 enum verdict engine_step(struct engine *g, int64_t deadline_mono, struct err *e) {
@@ -215,6 +224,8 @@ enum verdict engine_step(struct engine *g, int64_t deadline_mono, struct err *e)
         return v;
     int64_t next = next_work(g, engine_now(g));
     g->o.caller->step(g->o.caller, earlier(deadline_mono, next), on_done, g);
+    if (calls_are_out(g))
+        fault_hit("enrich_calls_out");
     return V_OK;
 }
 

@@ -2,6 +2,7 @@
  * A provider that is ill costs no row an attempt; a row that the provider cannot bear does. */
 #include "enrich/engine_int.h"
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "enrich/enrich_metrics.h"
 
@@ -103,6 +104,7 @@ static enum verdict tell_lane(struct engine *g, struct row *r, const struct judg
     enum verdict v = store_lane_report(g->store, l->provider->name, result, wait, &told, e);
     if (v != V_OK)
         return v;
+    fault_hit("enrich_lane_told");
     l->troubled = result != LANE_OK;
     l->open = told.open;
     if (result != LANE_OK)

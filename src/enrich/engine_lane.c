@@ -83,6 +83,7 @@ static enum verdict ask_turns(struct engine *g, struct lane *l, size_t want, str
     enum verdict v = store_lane_take(g->store, &ask, &turns, e);
     if (v != V_OK)
         return v;
+    fault_hit("enrich_turns_taken");
     l->n_give_back = 0;
     l->probe_back = false;
     take_grant(l, &turns, now);
@@ -135,6 +136,7 @@ static void start_call(struct engine *g, struct row *r) {
         engine_decided(g, r);
         return;
     }
+    fault_hit("enrich_call_started");
     r->stage = ROW_CALLING;
     l->in_flight++;
     l->used++;
@@ -261,14 +263,16 @@ enum verdict lane_give_back(struct engine *g, struct lane *l, struct err *e) {
         .n_give_back = l->n_give_back,
         .probe_back = l->probe_back,
     };
+    fault_hit("enrich_before_give_back");
     enum verdict v = l->probe_back ? store_lane_take(g->store, &ask, &none, e)
                                    : store_lane_give_back(g->store, ask.name, ask.holder,
                                                           l->give_back, l->n_give_back, e);
-    if (v == V_OK) {
-        l->n_give_back = 0;
-        l->probe_back = false;
-    }
-    return v;
+    if (v != V_OK)
+        return v;
+    fault_hit("enrich_after_give_back");
+    l->n_give_back = 0;
+    l->probe_back = false;
+    return V_OK;
 }
 
 static bool has_to_give_back(const struct lane *l) {

@@ -22,10 +22,11 @@ static enum verdict free_stale(struct engine *g, struct work *w, struct err *e) 
     size_t n = PAGE;
     enum verdict v = V_OK;
     while (v == V_OK && n == PAGE) {
-        fault_hit("enrich_in_sweep");
+        fault_hit("enrich_before_sweep");
         v = store_sweep(g->store, w->source, PAGE, &g->scratch, keys, &n, e);
         if (v != V_OK)
             return v;
+        fault_hit("enrich_after_sweep");
         for (size_t i = 0; i < n; i++) {
             enrich_claim(number_of(g, w), CLAIMS_SWEPT);
             (void)keyring_push_if_room(w->ring, keys[i], FROM_SWEEP);
@@ -41,6 +42,7 @@ static enum verdict recheck(struct engine *g, struct work *w, struct err *e) {
     if (age <= 0)
         return V_OK;
     enum verdict v = store_recheck(g->store, w->source, age, CLAIM_BATCH_MAX, &n, e);
+    fault_hit("enrich_after_recheck");
     if (v == V_OK && n)
         log_info("rows without a match are looked up again", LI("rows", n));
     return v;

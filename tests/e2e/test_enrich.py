@@ -120,29 +120,8 @@ class Winning(EnrichTest):
         self.assert_rows(archive)
 
 
-class Deaths(EnrichTest):
-    POINTS = ('enrich_before_claim', 'enrich_after_claim', 'enrich_before_finalize',
-              'enrich_after_finalize')
-
-    def free_leases(self, archive):
-        """As if two minutes had passed: nobody waits for a lease here."""
-        archive.execute('UPDATE claims SET lease_until = lease_until - 600000; '
-                        f"UPDATE {TABLE} SET enriching_since = enriching_since - interval '600 s'; "
-                        'UPDATE provider_slots SET until = 0')
-
-    def test_killed_at_every_point(self):
-        for point in self.POINTS:
-            with self.subTest(point=point):
-                archive, lookup = self.flowsheet(), self.lookup()
-                self.insert(archive, *artists(40))
-                path = self.sources()
-                dead = self.worker(archive, lookup, path, env={'TAIN_FAULT': f'{point}:1:kill'})
-                self.assertEqual(dead.wait().code, -signal.SIGKILL)
-                self.free_leases(archive)
-                run = self.worker(archive, lookup, path)
-                self.wait_final(archive, 40, [run])
-                self.assert_rows(archive)
-                self.assertEqual(archive.rows('SELECT COUNT(*) FROM claims'), [(40,)])
+class Ends(EnrichTest):
+    """Of workers, and of the database; deaths of workers are in crash/test_enrich_points.py."""
 
     def test_stop_gives_back(self):
         archive, lookup = self.flowsheet(), self.lookup()
