@@ -26,6 +26,7 @@ static void set_up_works(struct engine *g) {
     for (size_t i = 0; i < g->o.plan->n_sources; i++) {
         struct work *w = &g->works[i];
         w->ring = keyring_new(g->o.ring ? g->o.ring : ENGINE_RING);
+        w->found = keyring_new(g->o.ring ? g->o.ring : ENGINE_RING);
         w->due_at = NO_DEADLINE;
         arena_init(&w->picked_arena);
         arena_init(&w->cursor_arena);
@@ -83,6 +84,7 @@ void engine_free(struct engine *g) {
     for (size_t i = 0; i < g->o.plan->n_sources; i++) {
         store_source_close(g->works[i].source);
         keyring_free(g->works[i].ring);
+        keyring_free(g->works[i].found);
         arena_release(&g->works[i].picked_arena);
         arena_release(&g->works[i].cursor_arena);
     }

@@ -13,6 +13,8 @@
 #define LEASE_GRACE_MS 60000 /* a claim is held for a call's longest time and this */
 #define SLOT_GRACE_MS 15000  /* a slot likewise */
 #define READY_MAX_MS 5000    /* a row that was claimed waits so long for another turn */
+#define FOUND_EVERY 8 /* of so many keys one is of the backlog, however many fresh ones there are \
+                       */
 #define BODY_MAX ((size_t)4 * 1024 * 1024)
 #define DETAIL_MAX 400
 
@@ -60,8 +62,10 @@ struct lane {
 
 struct work {
     struct source *source;
-    struct keyring *ring;
-    /* taken from the ring and not claimed yet: kept over a database that is away */
+    struct keyring *ring;  /* what the feed told of, and what was given back */
+    struct keyring *found; /* by the sweep: the backlog */
+    unsigned n_pops;
+    /* taken from the rings and not claimed yet: kept over a database that is away */
     struct arena picked_arena;
     struct str picked[ENGINE_BATCH];
     int picked_from[ENGINE_BATCH];
@@ -106,6 +110,10 @@ static inline const struct plan_source *engine_source(const struct engine *g, si
 /* The table said no: that is of one row, of its values or of a rule of the owner's. */
 static inline bool row_is_refused(enum verdict v) {
     return v == V_CONFLICT || v == V_INVALID || v == V_LIMIT;
+}
+
+static inline size_t work_keys(const struct work *w) {
+    return keyring_count(w->ring) + keyring_count(w->found) + w->n_picked;
 }
 
 /* engine_lane.c: turns, claims, calls. */

@@ -10,7 +10,10 @@
 
 #define PAGE 256
 #define SCAN_REST_MS 1000
-#define COUNT_MS 5000 /* at least, between two countings of all rows */
+#define COUNT_MS 5000         /* at least, between two countings of all rows, */
+#define COUNT_REST 100        /* so many times as long as one takes, */
+#define COUNT_AGAIN_MS 600000 /* and after one that had to be given up */
+#define COUNT_MOST_MS 2000
 
 static size_t number_of(const struct engine *g, const struct work *w) {
     return (size_t)(w - g->works);
@@ -29,7 +32,7 @@ static enum verdict free_stale(struct engine *g, struct work *w, struct err *e) 
         fault_hit("enrich_after_sweep");
         for (size_t i = 0; i < n; i++) {
             enrich_claim(number_of(g, w), CLAIMS_SWEPT);
-            (void)keyring_push_if_room(w->ring, keys[i], FROM_SWEEP);
+            (void)keyring_push_if_room(w->found, keys[i], FROM_SWEEP);
         }
         if (n)
             log_info("claims that nobody finished were freed", LI("rows", n));
@@ -57,7 +60,7 @@ static void begin_scan(struct work *w, int64_t now) {
 
 /* A page is read when half of the ring is free, so that it has room for all of it. */
 static size_t page_size(const struct engine *g, const struct work *w) {
-    size_t room = keyring_room(w->ring), ring = g->o.ring ? g->o.ring : ENGINE_RING;
+    size_t room = keyring_room(w->found), ring = g->o.ring ? g->o.ring : ENGINE_RING;
     if (room * 2 < ring)
         return 0;
     return room < PAGE ? room : PAGE;
@@ -70,7 +73,7 @@ static void name_of(const struct engine *g, const struct work *w, char out[64]) 
 static void offer_found(const struct engine *g, struct work *w, struct str key) {
     char name[64];
     if (key.n <= KEYRING_KEY_MAX) {
-        (void)keyring_push_if_room(w->ring, key, FROM_SWEEP);
+        (void)keyring_push_if_room(w->found, key, FROM_SWEEP);
         return;
     }
     name_of(g, w, name);
@@ -93,17 +96,24 @@ static enum verdict scan(struct engine *g, struct work *w, size_t page, struct e
     return V_OK;
 }
 
+/* Nobody's calls wait for long for a figure. A table that is too large for it is counted rarely, or
+ * never, and the figures stay as they were. */
 static enum verdict count(struct engine *g, struct work *w, struct err *e) {
     struct source_counts counts;
+    char name[64];
     int64_t began = engine_now(g);
-    enum verdict v = store_source_count(g->store, w->source, &counts, e);
+    enum verdict v = store_source_count_within(g->store, w->source, COUNT_MOST_MS, &counts, e);
     if (v == V_RETRY)
         return v;
-    int64_t now = engine_now(g), rest = 100 * (now - began);
-    w->count_at = now + (v != V_OK ? ENGINE_SWEEP_MS : rest > COUNT_MS ? rest : COUNT_MS);
+    int64_t now = engine_now(g), rest = COUNT_REST * (now - began);
+    w->count_at = now + (v == V_OK ? rest > COUNT_MS ? rest : COUNT_MS : COUNT_AGAIN_MS);
     if (v == V_OK)
         enrich_rows(number_of(g, w), &counts);
-    return v;
+    if (v != V_LIMIT)
+        return v;
+    name_of(g, w, name);
+    log_warn("counting the rows takes too long: their figures are not kept", LS("source", name));
+    return V_OK;
 }
 
 /* When a row that had to wait may be pending again; not a scan for each of them. */

@@ -130,6 +130,11 @@ struct source_counts {
 };
 MUST_CHECK enum verdict store_source_count(struct store *s, struct source *src,
                                            struct source_counts *ret, struct err *e);
+/* The same, for whoever has other things to do: V_LIMIT where each of its two questions would take
+ * PostgreSQL longer than max_ms. SQLite takes its time. */
+MUST_CHECK enum verdict store_source_count_within(struct store *s, struct source *src,
+                                                  int64_t max_ms, struct source_counts *ret,
+                                                  struct err *e);
 /* CREATE INDEX statements for the indexes that the sweep relies on and the table lacks; none: n is
  * 0. Nothing is created. */
 MUST_CHECK enum verdict store_source_missing_indexes(struct store *s, struct source *src,

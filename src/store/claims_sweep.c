@@ -2,6 +2,9 @@
 #include "base/fault.h"
 #include "store/claims_int.h"
 
+#include <stdio.h>
+#include <string.h>
+
 struct keys {
     struct arena *a;
     struct str *keys;
@@ -179,4 +182,28 @@ enum verdict store_source_count(struct store *s, struct source *src, struct sour
     if (v == V_OK)
         v = db_run(s->db, src->stmts[SRC_WAITING], DB_NO_VALS, take_waiting, &c, e);
     return v;
+}
+
+/* "statement time-out": of all that a database can say this is said only because we asked for it.
+ */
+static bool took_too_long(enum verdict v, const struct err *e) {
+    return v == V_RETRY && strstr(e->msg, "SQLSTATE 57014");
+}
+
+enum verdict store_source_count_within(struct store *s, struct source *src, int64_t max_ms,
+                                       struct source_counts *ret, struct err *e) {
+    char limit[80];
+    struct err own;
+    if (!store_is_shared(s))
+        return store_source_count(s, src, ret, e);
+    snprintf(limit, sizeof limit, "SET LOCAL statement_timeout TO %lld", (long long)max_ms);
+    e = e ? e : &own;
+    enum verdict v = db_begin(s->db, e);
+    if (v != V_OK)
+        return v;
+    v = db_script(s->db, limit, e);
+    if (v == V_OK)
+        v = store_source_count(s, src, ret, e);
+    v = store_end(s, v, e);
+    return took_too_long(v, e) ? V_LIMIT : v;
 }

@@ -409,6 +409,32 @@ static void a_flood_larger_than_the_ring_loses_nothing(void **state) {
     world_free(w);
 }
 
+/* A table that was full of pending rows at the first start does not keep today's waiting. */
+static void fresh_rows_go_before_the_backlog(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    w->plan.providers[0].limits = (struct lane_limits){60, 60000, 1};
+    world_rows(w, 1, 300);
+    size_t a = world_engine(w);
+    world_run(w, 10000, 100);
+    world_rows(w, 1000, 1000);
+    assert_true(engine_offer(w->engines[a], 0, STR("1000")));
+    world_run(w, 3500, 100);
+    assert_q("matched", w->f, "SELECT status FROM tracks WHERE id = 1000");
+    size_t before = w->n_calls;
+    world_rows(w, 1001, 1200); /* and a flood of them does not stop the backlog */
+    for (int id = 1001; id <= 1200; id++) {
+        char key[16];
+        snprintf(key, sizeof key, "%d", id);
+        assert_true(engine_offer(w->engines[a], 0, str_of(key)));
+    }
+    int64_t old = qi(w->f, "SELECT COUNT(*) FROM tracks WHERE id <= 300 AND status <> 'pending'");
+    world_run(w, 80000, 100);
+    old = qi(w->f, "SELECT COUNT(*) FROM tracks WHERE id <= 300 AND status <> 'pending'") - old;
+    assert_in_range(w->n_calls - before, 70, 80);
+    assert_in_range(old, 8, 12);
+    world_free(w);
+}
+
 static void a_blocked_lane_blocks_no_other(void **state) {
     struct mood mood = {.status = 401, .retry_after_ms = -1};
     struct world *w = world_new(*state, in_a_mood, &mood);
@@ -461,6 +487,7 @@ int engine_tests(void) {
         CASE(a_turn_that_is_lost_is_not_used),
         CASE(slots_without_work_go_back),
         CASE(a_flood_larger_than_the_ring_loses_nothing),
+        CASE(fresh_rows_go_before_the_backlog),
         CASE(a_blocked_lane_blocks_no_other),
     };
     return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
