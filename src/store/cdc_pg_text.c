@@ -256,32 +256,70 @@ static void write_keys(const struct text *x, bool again) {
     write_piece(x, KEYS_STAYED, again);
 }
 
-/* One row, as it was handed over. */
-static void write_one(const struct text *x, const char *action, const char *rows) {
+/* One row, as it was handed over; with `old`, that has its key still. */
+static void write_one(const struct text *x, const char *action, const char *rows, const char *old) {
     add_log(x);
     strbuf_addf(x->out,
-                "SELECT tain_batch, tain_at, 0, 1, coalesce(octet_length(c.j), 0), %d, '%s', "
-                "ARRAY[c.k], ARRAY[c.j] "
-                "FROM (SELECT d.k, CASE WHEN octet_length(d.j) <= %zu THEN d.j END AS j FROM ",
-                x->w->number, action, FEED_DATA_MAX);
+                "SELECT %s, %s, 0, 1, coalesce(octet_length(c.j), 0), %d, '%s', ARRAY[c.k], "
+                "ARRAY[c.j] FROM (SELECT d.k, CASE WHEN octet_length(d.j) <= %zu THEN d.j END AS j "
+                "FROM ",
+                x->batch, x->at, x->w->number, action, FEED_DATA_MAX);
     add_pair(x, "r");
     add_source(x, rows, false);
+    if (old) {
+        strbuf_addf(x->out, " JOIN %s AS o ON ", old);
+        add_key_text(x->out, x->t, "o");
+        strbuf_adds(x->out, " = ");
+        add_key_text(x->out, x->t, "r");
+    }
+    if (!x->t->by_row)
+        strbuf_addf(x->out, " WHERE (SELECT 1 FROM %s OFFSET 1 LIMIT 1) IS NULL", rows);
     strbuf_adds(x->out, " OFFSET 0) AS d) AS c;\n");
 }
 
-/* To put many into one row of the log costs most where there is but one. */
+static void write_single(const struct text *x, const char *op, const char *action, const char *rows,
+                         const char *old) {
+    strbuf_addf(x->out, "            %s\n" INDENT, op);
+    write_one(x, action, rows, old);
+}
+
+/* Most statements change one row, and nothing is within another: these are logged at once. All
+ * others find no row here. */
+static void write_singles(const struct text *x) {
+    CLEANUP(strbuf_release) struct strbuf number, now;
+    strbuf_init(&number, 2048);
+    strbuf_init(&now, 1024);
+    struct text inner = *x;
+    inner.out = &number;
+    add_sequence(&inner);
+    add_ours(&now, x->s);
+    strbuf_adds(&now, "tain_now_ms()");
+    inner = *x;
+    inner.batch = number.p;
+    inner.at = now.p;
+    strbuf_addf(x->out,
+                "        IF pg_trigger_depth() = 1 AND TG_OP <> 'TRUNCATE' AND "
+                "coalesce(current_setting('tain.nested_%d', true), '') = '' THEN\n",
+                x->w->number);
+    write_single(&inner, "IF TG_OP = 'INSERT' THEN", "insert", x->new_rows, NULL);
+    write_single(&inner, "ELSIF TG_OP = 'UPDATE' THEN", "update", x->new_rows,
+                 x->t->n_key ? x->old_rows : NULL);
+    write_single(&inner, "ELSE", "delete", x->old_rows, NULL);
+    strbuf_adds(x->out, "            END IF;\n"
+                        "            IF FOUND THEN\n"
+                        "                RETURN NULL;\n"
+                        "            END IF;\n"
+                        "        END IF;\n");
+}
+
 static void write_plain(const struct text *x, const char *action, const char *rows) {
     begin_batch(x);
-    if (!x->t->by_row)
-        strbuf_addf(x->out,
-                    "IF (SELECT count(*) FROM (SELECT 1 FROM %s LIMIT 2) AS o) = 1 THEN\n" INDENT,
-                    rows);
-    write_one(x, action, rows);
-    if (x->t->by_row)
-        return;
-    strbuf_adds(x->out, INDENT "ELSE\n" INDENT);
-    write_rows(x, action, rows, false);
-    strbuf_adds(x->out, ";\n" INDENT "END IF;\n");
+    if (x->t->by_row) {
+        write_one(x, action, rows, NULL);
+    } else {
+        write_rows(x, action, rows, false);
+        strbuf_adds(x->out, ";\n");
+    }
 }
 
 /* Sums of hashes: whether the old keys and the new ones are the same set, without remembering them.
@@ -444,6 +482,8 @@ void cdc_pg_body(const struct store *s, const struct cdc_shape *t, const struct 
     strbuf_adds(out, "BEGIN\n"
                      "    BEGIN\n");
     write_caution(&x);
+    if (!t->by_row)
+        write_singles(&x);
     strbuf_adds(out, "        tain_at := ");
     add_ours(out, s);
     strbuf_adds(out, "tain_now_ms();\n");
