@@ -107,6 +107,7 @@ bool engine_offer(struct engine *g, size_t source, struct str key) {
     case KEYRING_TAKEN:
         return true;
     case KEYRING_DROPPED_OLDEST:
+        atomic_store(&g->works[source].lost, true);
         if (dropped == FROM_FEED)
             enrich_event(source, EVENT_DROPPED);
         return false;

@@ -74,6 +74,7 @@ struct work {
     struct row *finals[ENGINE_BUSY_MAX], *releases[ENGINE_BUSY_MAX];
     size_t n_finals, n_releases;
     int64_t decided_at; /* the first of them */
+    atomic_bool lost; /* the ring has dropped a key since the last scan began */
     /* the sweep */
     int64_t sweep_at, due_at, scan_again_at, count_at;
     bool scanning;

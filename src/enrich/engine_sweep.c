@@ -56,6 +56,13 @@ static void begin_scan(struct work *w, int64_t now) {
     w->scan_again_at = now + SCAN_REST_MS;
     w->cursor = STR_NONE;
     w->due_at = NO_DEADLINE;
+    atomic_store(&w->lost, false);
+}
+
+/* What a ring has dropped is looked for as soon as the ring is empty, not at the next sweep: before
+ * that, the rows would be found that are in it. */
+static bool has_lost(const struct work *w) {
+    return atomic_load(&w->lost) && keyring_count(w->ring) == 0;
 }
 
 /* A page is read when half of the ring is free, so that it has room for all of it. */
@@ -116,9 +123,10 @@ static enum verdict count(struct engine *g, struct work *w, struct err *e) {
     return V_OK;
 }
 
-/* When a row that had to wait may be pending again; not a scan for each of them. */
+/* When to scan again: a row that had to wait may be pending. Not a scan for each of them. */
 static int64_t due(const struct work *w) {
-    return w->due_at > w->scan_again_at ? w->due_at : w->scan_again_at;
+    int64_t when = has_lost(w) ? 0 : w->due_at;
+    return when > w->scan_again_at ? when : w->scan_again_at;
 }
 
 /* What a row of this table spoils (a filter that divides by its nothing, a trigger that says no) is
@@ -147,7 +155,7 @@ enum verdict sweep_work(struct engine *g, struct work *w, struct err *e) {
             return v;
         w->sweep_at = now + ENGINE_SWEEP_MS;
         begin_scan(w, now);
-    } else if (w->due_at != NO_DEADLINE && now >= due(w) && !w->scanning) {
+    } else if (now >= due(w) && !w->scanning) {
         begin_scan(w, now);
     }
     size_t page = w->scanning ? page_size(g, w) : 0;
@@ -162,5 +170,6 @@ int64_t sweep_next(const struct engine *g, const struct work *w) {
     int64_t next = w->sweep_at < w->count_at ? w->sweep_at : w->count_at;
     if (w->scanning)
         return page_size(g, w) ? engine_now(g) : next;
-    return w->due_at != NO_DEADLINE && due(w) < next ? due(w) : next;
+    int64_t when = due(w);
+    return when < next ? when : next;
 }
