@@ -120,6 +120,48 @@ class Winning(EnrichTest):
         self.assert_rows(archive)
 
 
+RECORDS = """
+provider lml { url = "${LML_URL}" token = "${LML_TOKEN}" rate = none slots = 4 }
+source records {
+    provider = lml
+    table = wxyc_schema.records
+    key = code
+    status = state
+    request {
+        path = "/api/v1/lookup"
+        body = '{ "artist": "{code}", "song": "x", "album": "y", "raw_message": "z" }'
+    }
+    match = "results[0].artwork"
+    map url { type = url from = "results[0].artwork.artwork_url" }
+}
+"""
+
+
+class Heard(EnrichTest):
+    def test_keys_as_events_write_them(self):
+        """The key of a source is any unique column; here events have it among the data, behind
+        other columns and with characters that JSON escapes."""
+        archive, lookup = self.flowsheet(install=False), self.lookup()
+        archive.execute('CREATE TABLE wxyc_schema.records (n BIGSERIAL PRIMARY KEY, odd JSONB, '
+                        'code TEXT UNIQUE NOT NULL, url VARCHAR(512), '
+                        "state TEXT NOT NULL DEFAULT 'pending')")
+        done = self.run_tain('cdc', 'install', '--table', 'wxyc_schema.records',
+                             '--db', archive.uri)
+        self.assertEqual(done.code, EXIT_DONE, done)
+        path = self.folder / 'records.conf'
+        path.write_text(RECORDS, encoding='utf-8')
+        run = self.ready(self.worker(archive, lookup, path))
+        codes = ['plain', '17', 'with "quotes" and \\', '{"a": [1]}', 'Łódź \u2028 \U0001f3b5']
+        values = ', '.join(f"""('{{"code": "no", "state": "done", "x": [{{}}, "]"]}}', '{code}')"""
+                           for code in codes)
+        archive.execute(f'INSERT INTO wxyc_schema.records (odd, code) VALUES {values}')
+        wait_until(lambda: archive.rows('SELECT COUNT(*) FROM wxyc_schema.records WHERE state = '
+                                        "'enriched_match'") == [(len(codes),)], what='the rows')
+        self.assertEqual(lookup.artists(), dict.fromkeys(codes, 1))
+        won = 'tain_enrich_events_total{source="records",result="won"}'
+        wait_until(lambda: self.figure(run, won) == len(codes), what='rows that were heard of')
+
+
 class Ends(EnrichTest):
     """Of workers, and of the database; deaths of workers are in crash/test_enrich_points.py."""
 
