@@ -19,7 +19,8 @@ static size_t number_of(const struct engine *g, const struct work *w) {
     return (size_t)(w - g->works);
 }
 
-/* Frees what the dead held. What has no room in the ring is pending, and the scan comes to it. */
+/* Frees what the dead held, and hands it straight to the lanes: somebody has waited for it long
+ * enough. What has no room in the ring is pending, and the scan comes to it. */
 static enum verdict free_stale(struct engine *g, struct work *w, struct err *e) {
     struct str keys[PAGE];
     size_t n = PAGE;
@@ -32,7 +33,7 @@ static enum verdict free_stale(struct engine *g, struct work *w, struct err *e) 
         fault_hit("enrich_after_sweep");
         for (size_t i = 0; i < n; i++) {
             enrich_claim(number_of(g, w), CLAIMS_SWEPT);
-            (void)keyring_push_if_room(w->found, keys[i], FROM_SWEEP);
+            (void)keyring_push_if_room(w->ring, keys[i], FROM_SWEEP);
         }
         if (n)
             log_info("claims that nobody finished were freed", LI("rows", n));

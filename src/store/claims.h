@@ -101,7 +101,8 @@ MUST_CHECK enum verdict store_release(struct store *s, struct source *src,
                                       const struct release *rows, size_t n, bool *ret_done,
                                       struct err *e);
 
-/* Frees claims whose lease ended SWEEP_GRACE_MS ago, and rows within the filter that are busy
+/* Frees claims whose lease ended SWEEP_GRACE_MS ago or whose holder is a process of this host that
+ * is gone, and rows within the filter that are busy
  * without a claim for as long (without `since`, or where it is NULL: at once); their keys (at most
  * max) are pending again. Rows beyond the filter may be another source's. */
 MUST_CHECK enum verdict store_sweep(struct store *s, struct source *src, size_t max,

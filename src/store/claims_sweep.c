@@ -1,9 +1,12 @@
 /* What nobody works on any more, what nobody was told of, and how many there are of each. */
 #include "base/fault.h"
+#include "base/thread.h"
 #include "store/claims_int.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define HOLDERS_MAX 256
 
 struct keys {
     struct arena *a;
@@ -73,12 +76,26 @@ static enum verdict sweep_pg(struct store *s, struct source *src, struct keys *k
     return v;
 }
 
+/* Holders that were processes of this host and are no more need not be waited for. */
+static enum verdict end_dead_leases(struct store *s, const struct source *src, struct err *e) {
+    struct keys holders = scratch_keys(s, HOLDERS_MAX);
+    struct str name = src->spec.name;
+    enum verdict v = db_run(s->db, SQL_CLAIMS_HOLDERS, DB_VALS(DBT(name)), take_key, &holders, e);
+    for (size_t i = 0; v == V_OK && i < holders.n; i++)
+        if (process_identity_is_dead(holders.keys[i].p))
+            v = db_run(s->db, SQL_CLAIMS_END_LEASES, DB_VALS(DBT(name), DBT(holders.keys[i])), NULL,
+                       NULL, e);
+    return v;
+}
+
 enum verdict store_sweep(struct store *s, struct source *src, size_t max, struct arena *a,
                          struct str *ret_keys, size_t *ret_n, struct err *e) {
     struct keys k = {.a = a, .keys = ret_keys, .max = max};
     *ret_n = 0;
     arena_reset(&s->scratch);
-    enum verdict v = db_begin(s->db, e);
+    enum verdict v = end_dead_leases(s, src, e);
+    if (v == V_OK)
+        v = db_begin(s->db, e);
     if (v != V_OK)
         return v;
     v = store_end(s, store_is_shared(s) ? sweep_pg(s, src, &k, e) : sweep_sqlite(s, src, &k, e), e);
