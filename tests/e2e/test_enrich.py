@@ -32,6 +32,25 @@ class Winning(EnrichTest):
         self.wait_final(archive, 2, runs)
         self.assertTrue(loser.running())
 
+    def test_the_other_goes_on(self):
+        """Who comes second says so and does nothing; when the first gives up, it is its turn."""
+        archive, lookup = self.flowsheet(), self.lookup()
+        runs = [self.ready(self.worker(archive, lookup)) for _ in range(2)]
+        lookup.become('hang')
+        self.insert(archive, 'Artist 1')
+        wait_until(lambda: [run for run in runs if self.events(run)[1]['lost'] == 1],
+                   what='one that came second')
+        loser, winner = sorted(runs, key=lambda run: self.events(run)[1]['won'])
+        self.assertEqual(self.events(winner)[1]['won'], 1)
+        self.assertIn('a sibling has this row: nothing to do" key=1', loser.so_far())
+        self.assertEqual(len(lookup.calls), 1)
+        lookup.usual()
+        winner.signal(signal.SIGTERM)
+        self.assertEqual(winner.wait().code, EXIT_DONE)
+        self.wait_final(archive, 1, [loser])
+        self.assert_rows(archive)
+        self.assertEqual(archive.rows('SELECT token, attempts FROM claims'), [(2, 1)])
+
     def test_ten_processes(self):
         archive, lookup, path = self.flowsheet(), self.lookup(), self.sources()
         runs = [self.worker(archive, lookup, path) for _ in range(10)]
@@ -92,8 +111,6 @@ class Winning(EnrichTest):
         self.assertEqual(done.code, EXIT_DONE, done)
         path = self.sources()
         run = self.ready(self.worker(archive, lookup, path))
-        wait_until(lambda: self.figure(run, 'tain_enrich_lane_state{lane="lml",state="runs"}') == 1,
-                   what='the end of the first sweep')
         self.insert(archive, 'Artist 1')
         wait_until(lambda: self.events(run)[1]['won'] == 1, what='a claim by way of the feed')
 

@@ -65,9 +65,13 @@ class Flowsheets:
                           env=dict({'LML_URL': lookup.url, 'LML_TOKEN': TOKEN}, **(env or {})))
 
     def ready(self, run):
-        """It hears the feed, and its first sweep is over."""
-        wait_until(lambda: self.figure(run, 'tain_feed_listen_up') == 1 or not run.running(),
-                   what='a worker that listens')
+        """It hears the feed, and its first sweep is over: a look at the lanes comes after it."""
+        def told():
+            figures = metrics_of(run) or {}
+            return figures.get('tain_feed_listen_up') == 1 and any(
+                figures.get(f'tain_enrich_lane_state{{lane="lml",state="{state}"}}') == 1
+                for state in ('runs', 'waits', 'ill', 'paused', 'refused'))
+        wait_until(lambda: told() or not run.running(), what='a worker that listens')
         self.assertTrue(run.running(), run.so_far())
         return run
 
