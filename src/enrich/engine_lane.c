@@ -294,7 +294,7 @@ static void start_ready(struct engine *g, struct lane *l) {
     for (size_t i = 0; i < n; i++)
         start_call(g, l->ready[i]);
     l->n_ready -= n;
-    memmove(l->ready, l->ready + n, l->n_ready * sizeof l->ready[0]);
+    memmove(l->ready, l->ready + n, l->n_ready * sizeof(struct row *));
 }
 
 /* A lane that is blocked for long keeps no rows from others, nor beyond their lease. */

@@ -98,7 +98,7 @@ static enum verdict finalize_each(struct engine *g, struct work *w, struct row *
 
 static void forget(struct row **rows, size_t *n, size_t done) {
     *n -= done;
-    memmove(rows, rows + done, *n * sizeof *rows);
+    memmove(rows, rows + done, *n * sizeof(struct row *));
 }
 
 static enum verdict write_finals(struct engine *g, struct work *w, struct err *e) {

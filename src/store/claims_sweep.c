@@ -210,7 +210,7 @@ static bool took_too_long(enum verdict v, const struct err *e) {
 enum verdict store_source_count_within(struct store *s, struct source *src, int64_t max_ms,
                                        struct source_counts *ret, struct err *e) {
     char limit[80];
-    struct err own;
+    struct err own = {0};
     if (!store_is_shared(s))
         return store_source_count(s, src, ret, e);
     snprintf(limit, sizeof limit, "SET LOCAL statement_timeout TO %lld", (long long)max_ms);

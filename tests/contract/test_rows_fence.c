@@ -29,7 +29,7 @@ static enum verdict race_batch(struct racer *r, int from, struct arena *a) {
     struct str keys[RACE_BATCH];
     struct row_claim claims[RACE_BATCH];
     struct verdict_on_row results[RACE_BATCH];
-    bool done[RACE_BATCH];
+    bool done[RACE_BATCH] = {false};
     size_t n = 0;
     for (int i = 0; i < RACE_BATCH; i++)
         keys[i] = r->keys[(from + (i % 7 == 6 ? 0 : i * 3)) % RACE_ROWS];
