@@ -76,7 +76,7 @@ static struct str key_text(struct json_read *r) {
     char out[24];
     switch (json_peek(r)) {
     case JSON_STRING:
-        return json_string(r, &text) ? text : STR_NONE;
+        return json_text(r, &text) ? text : STR_NONE;
     case JSON_NUMBER:
         if (!json_raw_number(r, &number) || !json_integer_of(number, &n))
             return STR_NONE;
@@ -104,7 +104,7 @@ static void read_row(struct json_read *r, bool data, const struct source *s, str
         if (!ret->key.p && str_eq(name, source_key(s)))
             ret->key = key_text(r);
         else if (data && str_eq(name, source_status(s)) && json_peek(r) == JSON_STRING)
-            (void)json_string(r, &ret->status);
+            (void)json_text(r, &ret->status);
         else
             json_skip(r);
     }
