@@ -2,9 +2,9 @@
 finish, and how long after the commit of a new row is the row claimed?
 
 The rate is that of enricher.c, one process with a provider that is free. Rows are inserted while it
-runs, 500 in a transaction, by a client that takes its share of the machine like any other; beside
-it, rows that were there before, and, for comparison, calls over HTTP to a server on the same
-machine.
+runs, 500 in a transaction, by a client that takes its share of the machine like any other. Beside
+it, rows that were there before, in a table that the change feed logs and in one that it does not;
+and, for comparison, calls over HTTP to a server on the same machine.
 
 The latency is that of `tain enrich` itself, which has nothing else to do, under a trickle of single
 rows. On PostgreSQL both ends are the times of the commits, as the server keeps them
@@ -144,12 +144,17 @@ def run_live(bench, db, rows):
             writer.join()
 
 
-def run_backlog(bench, db, rows, what=LOOKUP, how=(), **plan):
+def run_backlog(bench, db, rows, what=LOOKUP, how=(), logged=True, **plan):
     fill(db, rows)
-    install(bench, db)
+    if logged:
+        install(bench, db)
     with Enricher(bench, db, write_plan(bench, db, what, **plan), rows, how) as enricher:
         enricher.said('ready')
         return enricher.rate()
+
+
+def run_unlogged(bench, db, rows):
+    return run_backlog(bench, db, rows, logged=False)
 
 
 def run_http(bench, db, rows):
@@ -161,7 +166,7 @@ def bench_rates(bench, db):
     quick = bench.options.quick
     rows = QUICK_ROWS if quick else ROWS
     ways = {'as they are inserted': run_live, 'that were there before': run_backlog,
-            'likewise, called over HTTP': run_http}
+            'likewise, not logged': run_unlogged, 'likewise, called over HTTP': run_http}
     found = {way: [] for way in ways}
     for _ in range(QUICK_ROUNDS if quick else ROUNDS):
         for way, run in ways.items():
