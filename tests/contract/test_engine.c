@@ -410,6 +410,20 @@ static void a_flood_larger_than_the_ring_loses_nothing(void **state) {
     world_free(w);
 }
 
+static void rows_without_a_match_are_looked_up_again(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    w->plan.sources[0].recheck_ms = 3600000;
+    world_rows(w, 1, 4);
+    world_engine(w);
+    world_run(w, 3500000, 1000);
+    assert_int_equal(w->n_calls, 4);
+    world_run(w, 400000, 1000);
+    assert_int_equal(w->n_calls, 6);
+    assert_int_equal(world_count(w, "unmatched"), 2);
+    assert_int_equal(qi(w->f, "SELECT MAX(attempts) FROM claims"), 1);
+    world_free(w);
+}
+
 /* A table that was full of pending rows at the first start does not keep today's waiting. */
 static void fresh_rows_go_before_the_backlog(void **state) {
     struct world *w = world_new(*state, script_parity, NULL);
@@ -488,6 +502,7 @@ int engine_tests(void) {
         CASE(a_turn_that_is_lost_is_not_used),
         CASE(slots_without_work_go_back),
         CASE(a_flood_larger_than_the_ring_loses_nothing),
+        CASE(rows_without_a_match_are_looked_up_again),
         CASE(fresh_rows_go_before_the_backlog),
         CASE(a_blocked_lane_blocks_no_other),
     };
