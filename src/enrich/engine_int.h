@@ -13,8 +13,9 @@
 #define LEASE_GRACE_MS 60000 /* a claim is held for a call's longest time and this */
 #define SLOT_GRACE_MS 15000  /* a slot likewise */
 #define READY_MAX_MS 5000    /* a row that was claimed waits so long for another turn */
-#define FOUND_EVERY 8 /* of so many keys one is of the backlog, however many fresh ones there are \
-                       */
+#define FOUND_EVERY                                                               \
+    8 /* of so many keys one is of the backlog, however many fresh ones there are \
+       */
 #define BODY_MAX ((size_t)4 * 1024 * 1024)
 #define DETAIL_MAX 400
 
@@ -74,9 +75,9 @@ struct work {
     struct row *finals[ENGINE_BUSY_MAX], *releases[ENGINE_BUSY_MAX];
     size_t n_finals, n_releases;
     int64_t decided_at; /* the first of them */
-    atomic_bool lost; /* the ring has dropped a key since the last scan began */
+    atomic_bool lost;   /* the ring has dropped a key since the last scan began */
     /* the sweep */
-    int64_t sweep_at, due_at, scan_again_at, count_at;
+    int64_t sweep_at, due_at, scanned_at, count_at;
     bool scanning;
     struct arena cursor_arena;
     struct str cursor; /* absent: from the first */

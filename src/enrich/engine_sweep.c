@@ -9,9 +9,10 @@
 #include <string.h>
 
 #define PAGE 256
-#define SCAN_REST_MS 1000
-#define COUNT_MS 5000         /* at least, between two countings of all rows, */
-#define COUNT_REST 100        /* so many times as long as one takes, */
+#define SCAN_REST_MS 1000 /* between two scans */
+#define LOST_REST_MS 50   /* likewise, where a ring has dropped keys: there is much to be found */
+#define COUNT_MS 5000     /* at least, between two countings of all rows, */
+#define COUNT_REST 100    /* so many times as long as one takes, */
 #define COUNT_AGAIN_MS 600000 /* and after one that had to be given up */
 #define COUNT_MOST_MS 2000
 
@@ -54,7 +55,7 @@ static enum verdict recheck(struct engine *g, struct work *w, struct err *e) {
 
 static void begin_scan(struct work *w, int64_t now) {
     w->scanning = true;
-    w->scan_again_at = now + SCAN_REST_MS;
+    w->scanned_at = now;
     w->cursor = STR_NONE;
     w->due_at = NO_DEADLINE;
     atomic_store(&w->lost, false);
@@ -126,8 +127,10 @@ static enum verdict count(struct engine *g, struct work *w, struct err *e) {
 
 /* When to scan again: a row that had to wait may be pending. Not a scan for each of them. */
 static int64_t due(const struct work *w) {
-    int64_t when = has_lost(w) ? 0 : w->due_at;
-    return when > w->scan_again_at ? when : w->scan_again_at;
+    int64_t rested = w->scanned_at + SCAN_REST_MS;
+    if (has_lost(w))
+        return w->scanned_at + LOST_REST_MS;
+    return w->due_at > rested ? w->due_at : rested;
 }
 
 /* What a row of this table spoils (a filter that divides by its nothing, a trigger that says no) is
