@@ -13,9 +13,7 @@
 #define LEASE_GRACE_MS 60000 /* a claim is held for a call's longest time and this */
 #define SLOT_GRACE_MS 15000  /* a slot likewise */
 #define READY_MAX_MS 5000    /* a row that was claimed waits so long for another turn */
-#define FOUND_EVERY                                                               \
-    8 /* of so many keys one is of the backlog, however many fresh ones there are \
-       */
+#define FOUND_EVERY 8        /* of so many keys one is of the backlog, whatever is fresh */
 #define BODY_MAX ((size_t)4 * 1024 * 1024)
 #define DETAIL_MAX 400
 
