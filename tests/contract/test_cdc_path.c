@@ -118,6 +118,13 @@ static void nor_where_it_is_harder(void **state) {
     assert_logged(f, "update {\"id\":1} {\"id\":1,\"at\":null,\"v\":\"z\"}; insert {\"id\":1} "
                      "{\"id\":1,\"at\":null,\"v\":\"z\"}");
     astray(f, false);
+    const char *texts = user_table(f, "texts");
+    x(f, "CREATE TABLE %s (k TEXT PRIMARY KEY)", texts);
+    install(f, texts, NULL);
+    astray(f, true);
+    x(f, "INSERT INTO %s VALUES ('x')", texts);
+    assert_logged(f, "insert {\"k\":\"x\"} {\"k\":\"x\"}");
+    astray(f, false);
     const char *keyless = user_table(f, "keyless");
     x(f, "CREATE TABLE %s (v INTEGER)", keyless);
     install(f, keyless, NULL);
