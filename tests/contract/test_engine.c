@@ -139,7 +139,7 @@ static void down_for_an_hour(void **state, const struct mood *trouble) {
     world_rows(w, 1, 100);
     world_engine(w);
     world_engine(w);
-    world_run(w, 3600000, 500);
+    world_run(w, 3600000, 2000);
     assert_int_equal(world_count(w, "failed") + world_count(w, "unmatched"), 0);
     assert_int_equal(world_count(w, "pending") + world_count(w, "enriching"), 100);
     assert_in_range(w->n_calls, 1, 400); /* it was left alone */
