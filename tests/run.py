@@ -47,9 +47,9 @@ JOBS = int(os.environ.get("TEST_JOBS", processors() + 1))
 # Begun first, so that in the end none of them runs on alone. The order of all others is no matter.
 LONG = ("ops/test_prometheus.py", "e2e/test_updater_faults.py", "e2e/test_faults.py",
         "e2e/test_verify.py", "e2e/test_up.py", "e2e/test_dump.py", "e2e/test_crash.py",
-        "e2e/test_cdc_ws.py", "e2e/test_enrich.py", "e2e/test_shared.py", "crash/test_points.py",
-        "e2e/test_catchup.py", "e2e/test_package.py", "e2e/test_updater.py", "e2e/test_metrics.py",
-        "e2e/test_signals.py")
+        "crash/test_enrich_points.py", "e2e/test_cdc_ws.py", "e2e/test_enrich.py",
+        "e2e/test_shared.py", "crash/test_points.py", "e2e/test_catchup.py", "e2e/test_package.py",
+        "e2e/test_updater.py", "e2e/test_metrics.py", "e2e/test_signals.py")
 running = set()  # the processes of suites
 TIMES = re.compile(r"^  .+: equal to the truth after .+", re.M)  # lines of a suite to be shown
 

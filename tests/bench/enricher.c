@@ -91,7 +91,7 @@ static int64_t finished(void) {
         if (strcmp(enrich_metrics[i]->name, "tain_enrich_finished_total") == 0)
             m = enrich_metrics[i];
     int64_t n = 0;
-    for (int state = 0; state < ROW_STATES - ROW_MATCH; state++)
+    for (int state = 0; m && state < ROW_STATES - ROW_MATCH; state++)
         n += metric_get(m, metric_series(m, 0, state));
     return n;
 }
