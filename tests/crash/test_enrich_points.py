@@ -179,8 +179,10 @@ class Points:
         points = [point for point in fault_points() if not OTHERS.match(point)]
         self.assertGreater(len(points), 15)
         for point in points:
+            # a quick service leaves no call under way
+            live = self.end_early if point == 'enrich_calls_out' else self.live
             with self.subTest(point):
-                self.assertTrue(self.tries(self.live, point), 'no life passes it: add what does')
+                self.assertTrue(self.tries(live, point), 'no life passes it: add what does')
 
     def test_while_it_stops(self):
         for point in AT_A_STOP:
