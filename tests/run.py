@@ -10,7 +10,9 @@ WORDs only the Python suites with one of them in their path are run. The last li
 N failed"; the exit code is 1 if anything failed or nothing ran.
 
 Suites wait more than they work, so one more than there are processors run at once (TEST_JOBS says
-otherwise); each is told of when it has ended.
+otherwise); each is told of when it has ended. Their files are in memory where there is room
+for them, unless TMPDIR says where they are to be: databases wait for a disk more than for anything
+else, and none of the crashes in here is one of the machine.
 """
 
 import concurrent.futures
@@ -26,6 +28,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SUITE_TIMEOUT = 1800  # seconds
+MEMORY = pathlib.Path("/dev/shm")
+ROOM = 6 << 30  # bytes; suites take a sixth of it, and the programs they run have to live too
 SLOWER = 10  # meson's tests may take so many times longer than usual: only a hang should notice
 
 
@@ -41,12 +45,41 @@ def processors():
 
 JOBS = int(os.environ.get("TEST_JOBS", processors() + 1))
 # Begun first, so that in the end none of them runs on alone. The order of all others is no matter.
-LONG = ("e2e/test_updater_faults.py", "e2e/test_faults.py", "e2e/test_verify.py",
-        "ops/test_prometheus.py", "e2e/test_dump.py", "e2e/test_crash.py", "e2e/test_shared.py",
-        "crash/test_points.py", "e2e/test_catchup.py", "e2e/test_package.py",
+LONG = ("ops/test_prometheus.py", "e2e/test_updater_faults.py", "e2e/test_faults.py",
+        "e2e/test_verify.py", "e2e/test_up.py", "e2e/test_dump.py", "e2e/test_crash.py",
+        "crash/test_enrich_points.py", "e2e/test_cdc_ws.py", "e2e/test_enrich.py",
+        "e2e/test_shared.py", "crash/test_points.py", "e2e/test_catchup.py", "e2e/test_package.py",
         "e2e/test_updater.py", "e2e/test_metrics.py", "e2e/test_signals.py")
 running = set()  # the processes of suites
 TIMES = re.compile(r"^  .+: equal to the truth after .+", re.M)  # lines of a suite to be shown
+
+
+def memory_left():
+    """Bytes that may still be taken, by this machine and by the limits of a container."""
+    found = re.search(r"^MemAvailable: *(\d+) kB", pathlib.Path("/proc/meminfo").read_text(), re.M)
+    left = int(found[1]) << 10
+    for limit, used in (("memory.max", "memory.current"),
+                        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")):
+        try:
+            limit, used = [int(pathlib.Path("/sys/fs/cgroup", name).read_text())
+                           for name in (limit, used)]
+            left = min(left, limit - used)
+        except (OSError, ValueError):  # no such limit
+            pass
+    return left
+
+
+def place_of_files():
+    """Where suites are to keep theirs: None for where they always do."""
+    try:
+        system = os.statvfs(MEMORY)
+        if ("TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK)
+                and not system.f_flag & os.ST_NOEXEC
+                and min(system.f_bavail * system.f_frsize, memory_left()) >= ROOM):
+            return MEMORY
+    except (OSError, TypeError):
+        pass
+    return None
 
 
 class Tally:
@@ -184,8 +217,13 @@ def main():
     words = sys.argv[2:]
     tally = Tally()
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    with tempfile.TemporaryDirectory(prefix="tain-seed-") as seed:
-        os.environ["TAIN_PG_SEED"] = seed  # tests/support/postgres.py
+    place = place_of_files()
+    with tempfile.TemporaryDirectory(prefix="tain-test-", dir=place) as folder:
+        os.chmod(folder, 0o755)  # servers run as users of their own
+        if place:
+            os.environ["TMPDIR"] = folder
+        os.environ["TAIN_PG_SEED"] = seed = os.path.join(folder, "seed")  # support/postgres.py
+        os.mkdir(seed)
         run_all(build, words, tally)
     return tally.report()
 

@@ -40,6 +40,18 @@ void fault_set_call(void (*fn)(void *arg), void *arg) {
     call_arg = arg;
 }
 
+/* The linker makes these for the section; without a point there is none. Between names there may be
+ * padding. */
+extern const char first_point[] __asm__("__start_tain_faults") __attribute__((weak));
+extern const char end_of_points[] __asm__("__stop_tain_faults") __attribute__((weak));
+
+const char *fault_next(const char *previous) {
+    const char *p = previous ? previous + strlen(previous) : first_point;
+    while (p < end_of_points && !*p)
+        p++;
+    return p < end_of_points ? p : NULL;
+}
+
 bool fault_hit_slow(const char *name) {
     bool hit = false;
     pthread_mutex_lock(&lock);

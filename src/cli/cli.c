@@ -50,6 +50,9 @@ static int print_generated(const char *what, const char *name, FILE *out, FILE *
         man_page(out, c);
     } else if (strcmp(what, "--reference") == 0) {
         reference_print(out);
+    } else if (strcmp(what, "--fault-points") == 0) {
+        for (const char *point = fault_next(NULL); point; point = fault_next(point))
+            fprintf(out, "%s\n", point);
     } else if (name && strcmp(name, "bash") == 0) {
         completion_bash(out);
     } else if (name && strcmp(name, "zsh") == 0) {
@@ -63,7 +66,7 @@ static int print_generated(const char *what, const char *name, FILE *out, FILE *
 
 static bool is_generated(const char *what) {
     return strcmp(what, "--man") == 0 || strcmp(what, "--completion") == 0 ||
-           strcmp(what, "--reference") == 0;
+           strcmp(what, "--reference") == 0 || strcmp(what, "--fault-points") == 0;
 }
 
 static int help_for(const char *name, FILE *out, FILE *complaints) {

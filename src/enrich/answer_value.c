@@ -16,7 +16,7 @@ static bool wrong(struct str *ret_error, const char *why) {
 static bool integer(struct json_read r, int64_t *ret) {
     struct str s;
     if (json_peek(&r) == JSON_STRING)
-        return json_string(&r, &s) && str_to_i64(s, ret);
+        return json_text(&r, &s) && str_to_i64(s, ret);
     return json_peek(&r) == JSON_NUMBER && json_raw_number(&r, &s) && json_integer_of(s, ret);
 }
 
@@ -93,8 +93,8 @@ static bool add_text(const struct map_rule *rule, const struct source_column *c,
     if (kind == JSON_ARRAY || kind == JSON_OBJECT)
         return wrong(ret_error, "a list is no text");
     if (kind == JSON_STRING)
-        return json_string(&r, &s) ? add_limited(rule, c, s, out, ret_error)
-                                   : wrong(ret_error, "broken text");
+        return json_text(&r, &s) ? add_limited(rule, c, s, out, ret_error)
+                                 : wrong(ret_error, "broken text");
     strbuf_init(&text, ANSWER_MAX);
     json_copy_text(&r, &text);
     bool ok = !r.bad ? add_limited(rule, c, strbuf_str(&text), out, ret_error)
@@ -108,7 +108,7 @@ static bool add_url(const struct map_rule *rule, const struct source_column *c, 
                     struct strbuf *out, struct str *ret_error) {
     struct str s;
     struct map_rule uncut = *rule;
-    if (json_peek(&r) != JSON_STRING || !json_string(&r, &s))
+    if (json_peek(&r) != JSON_STRING || !json_text(&r, &s))
         return wrong(ret_error, "not a text");
     s = trimmed(s);
     if (s.n == 0) {
@@ -143,14 +143,14 @@ static bool add_real(const struct source_column *c, struct json_read r, struct s
     struct str s;
     struct strbuf digits;
     bool text = json_peek(&r) == JSON_STRING;
-    if (text && !json_string(&r, &s))
+    if (text && !json_text(&r, &s))
         return wrong(ret_error, "broken text");
     if (text)
         json_read_init(&r, r.a, s);
     if (json_peek(&r) != JSON_NUMBER)
         return wrong(ret_error, "not a number");
     strbuf_init(&digits, 400);
-    json_copy(&r, &digits);
+    json_copy_value(&r, &digits);
     double v = r.bad || digits.overflow ? INFINITY : strtod(strbuf_str(&digits).p, NULL);
     bool fits = isfinite(v) && (!text || json_at_end(&r)) && (!is_single(c) || fabs(v) <= FLT_MAX);
     if (fits)
@@ -191,7 +191,7 @@ static bool add_by_type(const struct map_rule *rule, const struct source_column 
     case MAP_BOOL:
         return add_bool(r, out, ret_error);
     case MAP_JSON:
-        json_copy(&r, out);
+        json_copy_value(&r, out);
         return !r.bad || wrong(ret_error, "a number that JSON does not know");
     }
     return wrong(ret_error, "of no type");

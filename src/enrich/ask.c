@@ -132,7 +132,7 @@ struct str json_text_at(const struct json_read *from, const char *path) {
     struct str s;
     if (path_find(from, str_of(path), &at) != PATH_THERE || json_peek(&at) != JSON_STRING)
         return STR_NONE;
-    return json_string(&at, &s) ? s : STR_NONE;
+    return json_text(&at, &s) ? s : STR_NONE;
 }
 
 int64_t json_int_at(const struct json_read *from, const char *path, int64_t none) {

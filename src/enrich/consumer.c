@@ -15,9 +15,8 @@
 
 #include "enrich/engine_int.h"
 #include "enrich/enrich_metrics.h"
+#include "hn/json_read.h"
 
-#include <jansson.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -65,59 +64,96 @@ bool consumer_has_more(const struct consumer *c) {
     return c->more;
 }
 
-/* A key as claims write it. False: it is no key of one value. */
-static bool key_text(const json_t *value, char out[64], struct str *ret) {
-    if (json_is_string(value))
-        *ret = (struct str){json_string_value(value), json_string_length(value)};
-    else if (json_is_integer(value))
-        *ret = (struct str){
-            out, (size_t)snprintf(out, 64, "%" JSON_INTEGER_FORMAT, json_integer_value(value))};
-    else
-        return false;
-    return true;
+/* What an event says of its row that matters here. Absent: it does not say it. */
+struct told {
+    struct str key, status;
+};
+
+/* A key as claims write it. Absent: it is no key of one value. */
+static struct str key_text(struct json_read *r) {
+    struct str text = STR_NONE, number;
+    int64_t n;
+    char out[24];
+    switch (json_peek(r)) {
+    case JSON_STRING:
+        return json_text(r, &text) ? text : STR_NONE;
+    case JSON_NUMBER:
+        if (!json_raw_number(r, &number) || !json_integer_of(number, &n))
+            return STR_NONE;
+        snprintf(out, sizeof out, "%lld", (long long)n);
+        return arena_str(r->a, str_of(out));
+    default:
+        json_skip(r);
+        return STR_NONE;
+    }
 }
 
-static const json_t *column(const json_t *root, const char *part, struct str name) {
-    return json_object_getn(json_object_get(root, part), name.p, name.n);
+static bool is_all(const struct told *t) {
+    return t->key.p && t->status.p;
+}
+
+static void read_row(struct json_read *r, bool data, const struct source *s, struct told *ret) {
+    struct str name;
+    bool first = true;
+    if (json_peek(r) != JSON_OBJECT) {
+        json_skip(r);
+        return;
+    }
+    json_enter(r);
+    while (!is_all(ret) && json_next_member(r, &first, &name)) {
+        if (!ret->key.p && str_eq(name, source_key(s)))
+            ret->key = key_text(r);
+        else if (data && str_eq(name, source_status(s)) && json_peek(r) == JSON_STRING)
+            (void)json_text(r, &ret->status);
+        else
+            json_skip(r);
+    }
+}
+
+/* As far as it has to be read: a worker hears of each row three times, and of what others do. */
+static struct told read_event(struct str json, const struct source *s, struct arena *a) {
+    struct told told = {0};
+    struct json_read r;
+    struct str name;
+    bool first = true;
+    json_read_init(&r, a, json);
+    if (json_peek(&r) != JSON_OBJECT)
+        return told;
+    json_enter(&r);
+    while (!is_all(&told) && json_next_member(&r, &first, &name)) {
+        bool data = str_eqc(name, "data");
+        if (data || str_eqc(name, "key"))
+            read_row(&r, data, s, &told);
+        else
+            json_skip(&r);
+    }
+    return told;
 }
 
 /* Where the row says that it needs nothing, nobody has to ask the database. A row that is too large
  * for the log, or whose status is not logged, has to be asked for. */
-static bool may_be_pending(const json_t *root, const struct source *s, struct str pending) {
-    const json_t *status = column(root, "data", source_status(s));
-    if (!json_is_string(status))
-        return true;
-    struct str is = {json_string_value(status), json_string_length(status)};
-    return str_eq(is, pending);
-}
-
-static void offer(struct consumer *c, size_t source, const struct feed_event *ev,
-                  const json_t *root) {
-    const struct source *s = c->engine->works[source].source;
-    struct str pending = engine_source(c->engine, source)->spec.states[ROW_PENDING];
-    const json_t *value = column(root, "key", source_key(s));
-    char number[64];
-    struct str key;
+static void offer(struct consumer *c, size_t source, const struct feed_event *ev) {
+    struct engine *g = c->engine;
+    struct str pending = engine_source(g, source)->spec.states[ROW_PENDING];
+    struct told told = {0};
     enrich_received(source);
-    if ((ev->action != FEED_INSERT && ev->action != FEED_UPDATE) ||
-        !may_be_pending(root, s, pending) ||
-        !key_text(value ? value : column(root, "data", source_key(s)), number, &key)) {
+    if (ev->action == FEED_INSERT || ev->action == FEED_UPDATE)
+        told = read_event(ev->json, g->works[source].source, &g->scratch);
+    if (!told.key.p || (told.status.p && !str_eq(told.status, pending))) {
         enrich_event(source, EVENT_IGNORED);
         return;
     }
-    (void)engine_offer(c->engine, source, key);
+    (void)engine_offer(g, source, told.key);
 }
 
 static void take_event(struct consumer *c, const struct feed_event *ev) {
-    json_t *root = json_loadb(ev->json.p, ev->json.n, 0, NULL);
     for (size_t i = 0; i < c->engine->o.plan->n_sources; i++) {
         const struct source *s = c->engine->works[i].source;
         if (str_eq(ev->schema, source_schema(s)) && str_eq(ev->name, source_table(s)))
-            offer(c, i, ev, root);
+            offer(c, i, ev);
     }
     if (ev->action == FEED_RESYNC)
         engine_sweep_soon(c->engine);
-    json_decref(root);
 }
 
 enum verdict consumer_drain(struct consumer *c, struct store *s, struct err *e) {

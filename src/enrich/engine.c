@@ -1,5 +1,6 @@
 #include "enrich/engine.h"
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "enrich/engine_int.h"
 #include "enrich/enrich_metrics.h"
@@ -28,6 +29,7 @@ static void set_up_works(struct engine *g) {
     for (size_t i = 0; i < g->o.plan->n_sources; i++) {
         struct work *w = &g->works[i];
         w->ring = keyring_new(g->o.ring ? g->o.ring : ENGINE_RING);
+        w->found = keyring_new(g->o.ring ? g->o.ring : ENGINE_RING);
         w->due_at = NO_DEADLINE;
         arena_init(&w->picked_arena);
         arena_init(&w->cursor_arena);
@@ -86,6 +88,7 @@ void engine_free(struct engine *g) {
     for (size_t i = 0; i < g->o.plan->n_sources; i++) {
         store_source_close(g->works[i].source);
         keyring_free(g->works[i].ring);
+        keyring_free(g->works[i].found);
         arena_release(&g->works[i].picked_arena);
         arena_release(&g->works[i].cursor_arena);
     }
@@ -108,6 +111,7 @@ bool engine_offer(struct engine *g, size_t source, struct str key) {
     case KEYRING_TAKEN:
         return true;
     case KEYRING_DROPPED_OLDEST:
+        atomic_store(&g->works[source].lost, true);
         if (dropped == FROM_FEED)
             enrich_event(source, EVENT_DROPPED);
         return false;
@@ -172,8 +176,16 @@ static void on_done(void *ctx, const struct call_result *result) {
     r->result.headers = arena_str(&r->arena, result->headers);
     r->result.detail = result->detail ? arena_strdup(&r->arena, result->detail) : NULL;
     r->stage = ROW_ANSWERED;
+    fault_hit("enrich_answer_read");
     g->answered[g->n_answered++] = r;
     turnstile_ended(&r->lane->turnstile, r->slot, engine_now(g));
+}
+
+static bool calls_are_out(const struct engine *g) {
+    for (size_t i = 0; i < g->o.plan->n_providers; i++)
+        if (g->lanes[i].turnstile.in_flight)
+            return true;
+    return false;
 }
 
 enum verdict engine_step(struct engine *g, int64_t deadline_mono, struct err *e) {
@@ -185,6 +197,8 @@ enum verdict engine_step(struct engine *g, int64_t deadline_mono, struct err *e)
         return v;
     int64_t next = next_work(g, engine_now(g));
     g->o.caller->step(g->o.caller, earlier(deadline_mono, next), on_done, g);
+    if (calls_are_out(g))
+        fault_hit("enrich_calls_out");
     return V_OK;
 }
 

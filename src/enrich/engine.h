@@ -1,6 +1,7 @@
 /* The enrichment of one process. Keys of rows come from the change feed, from the sweep and from
- * whoever has been told (engine_offer); each source has a ring of them, which drops its oldest
- * under flood and counts it: the sweep finds that row again. A lane (one per provider) takes a turn
+ * whoever has been told (engine_offer); each source has a ring of what it was told of, which drops
+ * its oldest under flood and counts it: the sweep finds that row again; and one of what the sweep
+ * found, which is the backlog and comes after it. A lane (one per provider) takes a turn
  * first, then picks and claims rows for it, calls, and writes what came of it, in batches. A lane
  * that is blocked blocks no other.
  *

@@ -13,6 +13,7 @@
 
 #define LEASE_GRACE_MS 60000 /* a claim is held for a call's longest time and this */
 #define READY_MAX_MS 5000    /* a row that was claimed waits so long for another turn */
+#define FOUND_EVERY 8        /* of so many keys one is of the backlog, whatever is fresh */
 #define BODY_MAX ((size_t)4 * 1024 * 1024)
 
 /* Marks in a ring: only what the feed told of counts among its events. */
@@ -48,8 +49,10 @@ struct lane {
 
 struct work {
     struct source *source;
-    struct keyring *ring;
-    /* taken from the ring and not claimed yet: kept over a database that is away */
+    struct keyring *ring;  /* what the feed told of, and what was given back */
+    struct keyring *found; /* by the sweep: the backlog */
+    unsigned n_pops;
+    /* taken from the rings and not claimed yet: kept over a database that is away */
     struct arena picked_arena;
     struct str picked[ENGINE_BATCH];
     int picked_from[ENGINE_BATCH];
@@ -58,8 +61,9 @@ struct work {
     struct row *finals[ENGINE_BUSY_MAX], *releases[ENGINE_BUSY_MAX];
     size_t n_finals, n_releases;
     int64_t decided_at; /* the first of them */
+    atomic_bool lost;   /* the ring has dropped a key since the last scan began */
     /* the sweep */
-    int64_t sweep_at, due_at, scan_again_at, count_at;
+    int64_t sweep_at, due_at, scanned_at, count_at;
     bool scanning;
     struct arena cursor_arena;
     struct str cursor; /* absent: from the first */
@@ -93,6 +97,10 @@ static inline const struct plan_source *engine_source(const struct engine *g, si
 /* The table said no: that is of one row, of its values or of a rule of the owner's. */
 static inline bool row_is_refused(enum verdict v) {
     return v == V_CONFLICT || v == V_INVALID || v == V_LIMIT;
+}
+
+static inline size_t work_keys(const struct work *w) {
+    return keyring_count(w->ring) + keyring_count(w->found) + w->n_picked;
 }
 
 /* engine_lane.c: turns, claims, calls. */

@@ -15,20 +15,26 @@ static size_t at_most(size_t a, size_t b) {
 
 static size_t keys_waiting(const struct engine *g, const struct lane *l) {
     size_t n = 0;
-    for (size_t i = 0; i < l->n_sources; i++) {
-        const struct work *w = &g->works[l->sources[i]];
-        n += keyring_count(w->ring) + w->n_picked;
-    }
+    for (size_t i = 0; i < l->n_sources; i++)
+        n += work_keys(&g->works[l->sources[i]]);
     return n;
 }
 
-/* Keys out of the ring, which stay picked until they are claimed. */
+/* What has just changed goes before the backlog, which somebody may have been waiting for as long
+ * as that takes; but not at its cost alone. */
+static int pop(struct work *w, char key[KEYRING_KEY_MAX + 1], int *ret_from) {
+    bool fresh = ++w->n_pops % FOUND_EVERY;
+    int n = keyring_pop(fresh ? w->ring : w->found, key, ret_from);
+    return n >= 0 ? n : keyring_pop(fresh ? w->found : w->ring, key, ret_from);
+}
+
+/* Keys out of the rings, which stay picked until they are claimed. */
 static void pick(struct work *w, size_t want) {
     char key[KEYRING_KEY_MAX + 1];
     int from, n;
     if (w->n_picked == 0)
         arena_reset(&w->picked_arena);
-    while (w->n_picked < want && (n = keyring_pop(w->ring, key, &from)) >= 0) {
+    while (w->n_picked < want && (n = pop(w, key, &from)) >= 0) {
         w->picked[w->n_picked] = arena_str(&w->picked_arena, (struct str){key, (size_t)n});
         w->picked_from[w->n_picked++] = from;
     }
@@ -67,6 +73,7 @@ static void start_call(struct engine *g, struct row *r) {
         engine_decided(g, r);
         return;
     }
+    fault_hit("enrich_call_started");
     r->stage = ROW_CALLING;
     r->slot = turnstile_use(&l->turnstile);
 }
@@ -171,7 +178,7 @@ static enum verdict claim(struct engine *g, struct lane *l, size_t source, size_
 static size_t next_source(struct engine *g, struct lane *l) {
     for (size_t k = 0; k < l->n_sources; k++) {
         size_t source = l->sources[(l->next_source + k) % l->n_sources];
-        if (keyring_count(g->works[source].ring) + g->works[source].n_picked == 0)
+        if (work_keys(&g->works[source]) == 0)
             continue;
         l->next_source = (l->next_source + k + 1) % l->n_sources;
         return source;
@@ -188,7 +195,7 @@ static void start_ready(struct engine *g, struct lane *l) {
     for (size_t i = 0; i < n; i++)
         start_call(g, l->ready[i]);
     l->n_ready -= n;
-    memmove(l->ready, l->ready + n, l->n_ready * sizeof l->ready[0]);
+    memmove(l->ready, l->ready + n, l->n_ready * sizeof(struct row *));
 }
 
 /* A lane that is blocked for long keeps no rows from others, nor beyond their lease. */

@@ -9,23 +9,29 @@
 #include <string.h>
 
 #define PAGE 256
-#define SCAN_REST_MS 1000
-#define COUNT_MS 5000 /* at least, between two countings of all rows */
+#define SCAN_REST_MS 1000 /* between two scans */
+#define LOST_REST_MS 50   /* likewise, where a ring has dropped keys: there is much to be found */
+#define COUNT_MS 5000     /* at least, between two countings of all rows, */
+#define COUNT_REST 100    /* so many times as long as one takes, */
+#define COUNT_AGAIN_MS 600000 /* and after one that had to be given up */
+#define COUNT_MOST_MS 2000
 
 static size_t number_of(const struct engine *g, const struct work *w) {
     return (size_t)(w - g->works);
 }
 
-/* Frees what the dead held. What has no room in the ring is pending, and the scan comes to it. */
+/* Frees what the dead held, and hands it straight to the lanes: somebody has waited for it long
+ * enough. What has no room in the ring is pending, and the scan comes to it. */
 static enum verdict free_stale(struct engine *g, struct work *w, struct err *e) {
     struct str keys[PAGE];
     size_t n = PAGE;
     enum verdict v = V_OK;
     while (v == V_OK && n == PAGE) {
-        fault_hit("enrich_in_sweep");
+        fault_hit("enrich_before_sweep");
         v = store_sweep(g->store, w->source, PAGE, &g->scratch, keys, &n, e);
         if (v != V_OK)
             return v;
+        fault_hit("enrich_after_sweep");
         for (size_t i = 0; i < n; i++) {
             enrich_claim(number_of(g, w), CLAIMS_SWEPT);
             (void)keyring_push_if_room(w->ring, keys[i], FROM_SWEEP);
@@ -41,6 +47,7 @@ static enum verdict recheck(struct engine *g, struct work *w, struct err *e) {
     if (age <= 0)
         return V_OK;
     enum verdict v = store_recheck(g->store, w->source, age, CLAIM_BATCH_MAX, &n, e);
+    fault_hit("enrich_after_recheck");
     if (v == V_OK && n)
         log_info("rows without a match are looked up again", LI("rows", n));
     return v;
@@ -48,14 +55,21 @@ static enum verdict recheck(struct engine *g, struct work *w, struct err *e) {
 
 static void begin_scan(struct work *w, int64_t now) {
     w->scanning = true;
-    w->scan_again_at = now + SCAN_REST_MS;
+    w->scanned_at = now;
     w->cursor = STR_NONE;
     w->due_at = NO_DEADLINE;
+    atomic_store(&w->lost, false);
+}
+
+/* What a ring has dropped is looked for as soon as the ring is empty, not at the next sweep: before
+ * that, the rows would be found that are in it. */
+static bool has_lost(const struct work *w) {
+    return atomic_load(&w->lost) && keyring_count(w->ring) == 0;
 }
 
 /* A page is read when half of the ring is free, so that it has room for all of it. */
 static size_t page_size(const struct engine *g, const struct work *w) {
-    size_t room = keyring_room(w->ring), ring = g->o.ring ? g->o.ring : ENGINE_RING;
+    size_t room = keyring_room(w->found), ring = g->o.ring ? g->o.ring : ENGINE_RING;
     if (room * 2 < ring)
         return 0;
     return room < PAGE ? room : PAGE;
@@ -68,7 +82,7 @@ static void name_of(const struct engine *g, const struct work *w, char out[64]) 
 static void offer_found(const struct engine *g, struct work *w, struct str key) {
     char name[64];
     if (key.n <= KEYRING_KEY_MAX) {
-        (void)keyring_push_if_room(w->ring, key, FROM_SWEEP);
+        (void)keyring_push_if_room(w->found, key, FROM_SWEEP);
         return;
     }
     name_of(g, w, name);
@@ -91,22 +105,32 @@ static enum verdict scan(struct engine *g, struct work *w, size_t page, struct e
     return V_OK;
 }
 
+/* Nobody's calls wait for long for a figure. A table that is too large for it is counted rarely, or
+ * never, and the figures stay as they were. */
 static enum verdict count(struct engine *g, struct work *w, struct err *e) {
     struct source_counts counts;
+    char name[64];
     int64_t began = engine_now(g);
-    enum verdict v = store_source_count(g->store, w->source, &counts, e);
+    enum verdict v = store_source_count_within(g->store, w->source, COUNT_MOST_MS, &counts, e);
     if (v == V_RETRY)
         return v;
-    int64_t now = engine_now(g), rest = 100 * (now - began);
-    w->count_at = now + (v != V_OK ? ENGINE_SWEEP_MS : rest > COUNT_MS ? rest : COUNT_MS);
+    int64_t now = engine_now(g), rest = COUNT_REST * (now - began);
+    w->count_at = now + (v == V_OK ? rest > COUNT_MS ? rest : COUNT_MS : COUNT_AGAIN_MS);
     if (v == V_OK)
         enrich_rows(number_of(g, w), &counts);
-    return v;
+    if (v != V_LIMIT)
+        return v;
+    name_of(g, w, name);
+    log_warn("counting the rows takes too long: their figures are not kept", LS("source", name));
+    return V_OK;
 }
 
-/* When a row that had to wait may be pending again; not a scan for each of them. */
+/* When to scan again: a row that had to wait may be pending. Not a scan for each of them. */
 static int64_t due(const struct work *w) {
-    return w->due_at > w->scan_again_at ? w->due_at : w->scan_again_at;
+    int64_t rested = w->scanned_at + SCAN_REST_MS;
+    if (has_lost(w))
+        return w->scanned_at + LOST_REST_MS;
+    return w->due_at > rested ? w->due_at : rested;
 }
 
 /* What a row of this table spoils (a filter that divides by its nothing, a trigger that says no) is
@@ -135,7 +159,7 @@ enum verdict sweep_work(struct engine *g, struct work *w, struct err *e) {
             return v;
         w->sweep_at = now + ENGINE_SWEEP_MS;
         begin_scan(w, now);
-    } else if (w->due_at != NO_DEADLINE && now >= due(w) && !w->scanning) {
+    } else if (now >= due(w) && !w->scanning) {
         begin_scan(w, now);
     }
     size_t page = w->scanning ? page_size(g, w) : 0;
@@ -150,5 +174,6 @@ int64_t sweep_next(const struct engine *g, const struct work *w) {
     int64_t next = w->sweep_at < w->count_at ? w->sweep_at : w->count_at;
     if (w->scanning)
         return page_size(g, w) ? engine_now(g) : next;
-    return w->due_at != NO_DEADLINE && due(w) < next ? due(w) : next;
+    int64_t when = due(w);
+    return when < next ? when : next;
 }

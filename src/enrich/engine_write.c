@@ -98,7 +98,7 @@ static enum verdict finalize_each(struct engine *g, struct work *w, struct row *
 
 static void forget(struct row **rows, size_t *n, size_t done) {
     *n -= done;
-    memmove(rows, rows + done, *n * sizeof *rows);
+    memmove(rows, rows + done, *n * sizeof(struct row *));
 }
 
 static enum verdict write_finals(struct engine *g, struct work *w, struct err *e) {
@@ -135,6 +135,7 @@ static enum verdict release(struct engine *g, struct work *w, struct row **rows,
     enum verdict v = store_release(g->store, w->source, releases, n, done, e);
     if (v != V_OK)
         return v;
+    fault_hit("enrich_after_release");
     for (size_t i = 0; i < n; i++) {
         if (done[i])
             come_again(w, &releases[i], now);

@@ -19,7 +19,7 @@ static void copy_number(struct json_read *r, struct strbuf *out) {
 
 static void copy_string(struct json_read *r, struct strbuf *out) {
     struct str s;
-    if (json_string(r, &s))
+    if (json_text(r, &s))
         strbuf_add_json(out, s);
 }
 
@@ -76,7 +76,7 @@ static void copy_nested(struct json_read *r, struct strbuf *out, int depth) {
     }
 }
 
-void json_copy(struct json_read *r, struct strbuf *out) {
+void json_copy_value(struct json_read *r, struct strbuf *out) {
     copy_nested(r, out, 0);
 }
 
@@ -84,13 +84,13 @@ void json_copy_text(struct json_read *r, struct strbuf *out) {
     struct str s;
     switch (json_peek(r)) {
     case JSON_STRING:
-        if (json_string(r, &s))
+        if (json_text(r, &s))
             strbuf_add_str(out, s);
         return;
     case JSON_NULL:
         json_skip(r);
         return;
     default:
-        json_copy(r, out);
+        json_copy_value(r, out);
     }
 }

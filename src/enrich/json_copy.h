@@ -9,7 +9,7 @@
 
 /* Copies the value that comes next; r->bad when it is none, also for a number that JSON does not
  * know (007). Nested at most JSON_DEPTH_MAX deep. */
-void json_copy(struct json_read *r, struct strbuf *out);
+void json_copy_value(struct json_read *r, struct strbuf *out);
 
 /* The value as a text: a string without its quotes, null as nothing, others as JSON. */
 void json_copy_text(struct json_read *r, struct strbuf *out);

@@ -30,7 +30,7 @@ static enum verdict read_url(struct plan_reader *r, const struct conf_section *s
         return plan_bad(r, c->line,
                         "url: %.60s: expected http://HOST or https://HOST, with a port or a path "
                         "perhaps, without ?, # or a password (that goes into token or headers)",
-                        c->shown.p);
+                        strchr(c->shown.p, '@') ? "it has an @" : c->shown.p);
     while (p->url.n > 0 && p->url.p[p->url.n - 1] == '/')
         p->url.n--;
     p->url = arena_str(r->a, p->url);

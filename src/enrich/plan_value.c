@@ -105,10 +105,10 @@ enum verdict plan_get_duration(struct plan_reader *r, const struct conf_section 
         *ret = ms;
         return V_OK;
     }
-    snprintf(what, sizeof what,
-             "%s%sa time such as 500ms, 30s, 5min, 12h or 30d, from %llds to %llds",
-             word ? word : "", word ? " or " : "", (long long)(min_ms + 999) / 1000,
-             (long long)max_ms / 1000);
+    snprintf(
+        what, sizeof what, "%s%sa time such as 500ms, 30s, 5min, 12h or 30d, from %lld%s to %llds",
+        word ? word : "", word ? " or " : "", (long long)(min_ms < 1000 ? min_ms : min_ms / 1000),
+        min_ms < 1000 ? "ms" : "s", (long long)max_ms / 1000);
     return expected(r, c, what);
 }
 

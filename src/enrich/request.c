@@ -90,7 +90,7 @@ static enum verdict fill_string(struct fill *f, struct str text, struct strbuf *
         struct json_read value;
         enum verdict v = find(f, name, &value);
         if (v == V_OK)
-            json_copy(&value, out);
+            json_copy_value(&value, out);
         return v;
     }
     struct strbuf joined;
@@ -132,13 +132,13 @@ static enum verdict fill_value(struct fill *f, struct json_read *r, struct strbu
     struct str text;
     switch (json_peek(r)) {
     case JSON_STRING:
-        return json_string(r, &text) ? fill_string(f, text, out) : V_OK;
+        return json_text(r, &text) ? fill_string(f, text, out) : V_OK;
     case JSON_OBJECT:
         return fill_list(f, r, true, out);
     case JSON_ARRAY:
         return fill_list(f, r, false, out);
     default:
-        json_copy(r, out);
+        json_copy_value(r, out);
         return V_OK;
     }
 }

@@ -57,7 +57,7 @@ static enum verdict check_value(struct check *c, struct json_read *r) {
     enum verdict v = V_OK;
     enum json_kind kind = json_peek(r);
     if (kind == JSON_STRING)
-        return json_string(r, &text) ? check_pieces(c, text) : V_OK;
+        return json_text(r, &text) ? check_pieces(c, text) : V_OK;
     if (kind != JSON_ARRAY && kind != JSON_OBJECT) {
         json_skip(r);
         return V_OK;

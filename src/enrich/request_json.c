@@ -1,5 +1,5 @@
 /* jansson says where a document breaks, which hn/json_read.h, made for speed, does not. The two
- * have names in common, so no file includes both. */
+ * name kinds of values alike, so no file includes both. */
 #include "enrich/request_int.h"
 
 #include <jansson.h>

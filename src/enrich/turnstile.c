@@ -1,5 +1,6 @@
 #include "enrich/turnstile.h"
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "enrich/enrich_metrics.h"
 
@@ -83,6 +84,7 @@ enum verdict turnstile_ask(struct turnstile *t, struct store *s, size_t want, in
     enum verdict v = store_lane_take(s, &ask, &turns, e);
     if (v != V_OK)
         return v;
+    fault_hit("enrich_turns_taken");
     t->n_give_back = 0;
     t->probe_back = false;
     take_grant(t, &turns, now);
@@ -135,6 +137,7 @@ enum verdict turnstile_tell(struct turnstile *t, struct store *s, const struct t
     enum verdict v = store_lane_report(s, t->name, r->result, wait, &told, e);
     if (v != V_OK)
         return v;
+    fault_hit("enrich_lane_told");
     t->troubled = r->result != LANE_OK;
     t->open = told.open;
     if (r->result != LANE_OK)
@@ -158,14 +161,16 @@ static enum verdict give_back(struct turnstile *t, struct store *s, struct err *
         .n_give_back = t->n_give_back,
         .probe_back = t->probe_back,
     };
+    fault_hit("enrich_before_give_back");
     enum verdict v = t->probe_back ? store_lane_take(s, &ask, &none, e)
                                    : store_lane_give_back(s, t->name, t->holder, t->give_back,
                                                           t->n_give_back, e);
-    if (v == V_OK) {
-        t->n_give_back = 0;
-        t->probe_back = false;
-    }
-    return v;
+    if (v != V_OK)
+        return v;
+    fault_hit("enrich_after_give_back");
+    t->n_give_back = 0;
+    t->probe_back = false;
+    return V_OK;
 }
 
 enum verdict turnstile_tidy(struct turnstile *t, struct store *s, int64_t now, struct err *e) {

@@ -44,7 +44,7 @@ static struct str value_of(struct arena *a, struct str data, struct str column) 
             json_skip(&r);
             continue;
         }
-        bool got = kind == JSON_STRING   ? json_string(&r, &value)
+        bool got = kind == JSON_STRING   ? json_text(&r, &value)
                    : kind == JSON_NUMBER ? json_raw_number(&r, &value)
                                          : false;
         return got ? value : STR_NONE;

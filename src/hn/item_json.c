@@ -83,7 +83,7 @@ static struct str read_string(struct json_read *r) {
     struct str s = STR_NONE;
     switch (json_peek(r)) {
     case JSON_STRING:
-        json_string(r, &s);
+        json_text(r, &s);
         break;
     case JSON_NUMBER: /* a title such as 1984 */
         if (json_raw_number(r, &s))

@@ -206,7 +206,7 @@ static bool decode_string(struct json_read *r, const unsigned char *from,
     return true;
 }
 
-bool json_string(struct json_read *r, struct str *ret) {
+bool json_text(struct json_read *r, struct str *ret) {
     if (!take(r, '"'))
         return fail(r);
     const unsigned char *from = r->p, *stop = plain_run(from, r->end);

@@ -46,7 +46,7 @@ bool json_next_member(struct json_read *r, bool *first, struct str *ret_key);
 
 /* A string, decoded into the arena and NUL-terminated. NUL characters, lone surrogates and bytes
  * that are not UTF-8 become U+FFFD. False when the string is broken. */
-bool json_string(struct json_read *r, struct str *ret);
+bool json_text(struct json_read *r, struct str *ret);
 
 /* The string as it stands between its quotes, escapes and all. */
 bool json_raw_string(struct json_read *r, struct str *ret);

@@ -45,7 +45,7 @@ static void read_profile(struct json_read *r, struct lists *l) {
         json_skip(r);
         return;
     }
-    if (!json_string(r, &name) || name.n == 0 || name.n > PROFILE_NAME_MAX)
+    if (!json_text(r, &name) || name.n == 0 || name.n > PROFILE_NAME_MAX)
         return;
     l->profiles = grown(r->a, l->profiles, l->n_profiles, &l->cap_profiles, sizeof *l->profiles);
     l->profiles[l->n_profiles++] = name;
@@ -116,7 +116,7 @@ static bool read_change(struct arena *a, struct str text, struct lists *l) {
     json_enter(&r);
     while (json_next_member(&r, &first, &key)) {
         if (str_eqc(key, "path") && json_peek(&r) == JSON_STRING) {
-            json_string(&r, &path);
+            json_text(&r, &path);
             continue;
         }
         if (str_eqc(key, "data")) {

@@ -72,7 +72,7 @@ static struct str read_plain(struct json_read *r) {
     struct str s = STR_NONE;
     enum json_kind kind = json_peek(r);
     if (kind == JSON_STRING)
-        json_string(r, &s);
+        json_text(r, &s);
     else if (kind == JSON_NUMBER && json_raw_number(r, &s))
         s = arena_str(r->a, s); /* a name such as 1984 */
     else if (kind != JSON_NUMBER)

@@ -88,6 +88,10 @@ void cdc_pg_add_strange(struct strbuf *out);
 /* Sessions may disagree on how some types look. The settings that the functions have of their own,
  * so that a row looks the same in all of them, as bits; 0: no column that is logged needs one. */
 unsigned cdc_pg_settings(const struct cdc_shape *t, const struct cdc_want *w);
+/* The function that logs has none of its own, not even a path to look names up in: each of its
+ * names has a schema, no type of its columns runs code of the user's, and it sees to the time zone.
+ */
+bool cdc_pg_bare(const struct cdc_shape *t, const struct cdc_want *w);
 
 /* "a""b" and 'a''b', safe whatever is in them and whatever the session's settings. */
 void cdc_add_name(struct strbuf *out, struct str name);

@@ -114,7 +114,7 @@ bool cdc_names_read(struct arena *a, struct str json, struct str **ret, size_t *
     while (json_next_element(&r, &first)) {
         if (*ret_n == CDC_COLUMNS_MAX || json_peek(&r) != JSON_STRING)
             return false;
-        if (json_string(&r, &(*ret)[*ret_n]))
+        if (json_text(&r, &(*ret)[*ret_n]))
             ++*ret_n;
     }
     return !r.bad;

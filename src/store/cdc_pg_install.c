@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #define PG DB_POSTGRES
+#define SETTING_ZONE 1u
 
 /* By bit, as cdc.pg.sql says which type depends on which. */
 static const char *const settings[] = {
@@ -20,6 +21,10 @@ unsigned cdc_pg_settings(const struct cdc_shape *t, const struct cdc_want *w) {
     for (size_t i = 0; !w->columns && i < t->n_columns; i++)
         all |= t->columns[i].settings;
     return all;
+}
+
+bool cdc_pg_bare(const struct cdc_shape *t, const struct cdc_want *w) {
+    return cdc_pg_settings(t, w) <= SETTING_ZONE && !t->anothers;
 }
 
 /* Each of them costs time in every statement, so there are none that no column needs. */
@@ -94,7 +99,8 @@ void cdc_pg_install(const struct store *s, const struct cdc_shape *t, const stru
     strbuf_adds(out, "CREATE FUNCTION ");
     add_function(s, "cdc_log", w->number, "", out);
     strbuf_adds(out, " RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER");
-    add_settings(out, t, w);
+    if (!cdc_pg_bare(t, w))
+        add_settings(out, t, w);
     strbuf_adds(out, " AS ");
     cdc_add_text(out, PG, strbuf_str(&body));
     strbuf_adds(out, ";\nREVOKE ALL ON FUNCTION ");

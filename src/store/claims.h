@@ -101,7 +101,8 @@ MUST_CHECK enum verdict store_release(struct store *s, struct source *src,
                                       const struct release *rows, size_t n, bool *ret_done,
                                       struct err *e);
 
-/* Frees claims whose lease ended SWEEP_GRACE_MS ago, and rows within the filter that are busy
+/* Frees claims whose lease ended SWEEP_GRACE_MS ago or whose holder is a process of this host that
+ * is gone, and rows within the filter that are busy
  * without a claim for as long (without `since`, or where it is NULL: at once); their keys (at most
  * max) are pending again. Rows beyond the filter may be another source's. */
 MUST_CHECK enum verdict store_sweep(struct store *s, struct source *src, size_t max,
@@ -130,6 +131,11 @@ struct source_counts {
 };
 MUST_CHECK enum verdict store_source_count(struct store *s, struct source *src,
                                            struct source_counts *ret, struct err *e);
+/* The same, for whoever has other things to do: V_LIMIT where each of its two questions would take
+ * PostgreSQL longer than max_ms. SQLite takes its time. */
+MUST_CHECK enum verdict store_source_count_within(struct store *s, struct source *src,
+                                                  int64_t max_ms, struct source_counts *ret,
+                                                  struct err *e);
 /* CREATE INDEX statements for the indexes that the sweep relies on and the table lacks; none: n is
  * 0. Nothing is created. */
 MUST_CHECK enum verdict store_source_missing_indexes(struct store *s, struct source *src,

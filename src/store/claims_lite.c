@@ -33,6 +33,10 @@ static enum verdict take_lost(void *ctx, const struct db_row *row UNUSED) {
     return V_OK;
 }
 
+static enum verdict between(struct err *e) {
+    return fault_hit("claims_step") ? err_set(e, V_RETRY, "fault", 0, "injected failure") : V_OK;
+}
+
 enum verdict source_lite_claim(struct store *s, const struct source *src, struct str key,
                                struct str holder, int64_t lease_ms, struct arena *a,
                                struct row_claim *ret, struct err *e) {
@@ -42,14 +46,12 @@ enum verdict source_lite_claim(struct store *s, const struct source *src, struct
     if (v == V_OK && !did)
         return db_run(s->db, src->stmts[SRC_LOST], DB_VALS(DBT(key)), take_lost, ret, e);
     if (v == V_OK)
+        v = between(e);
+    if (v == V_OK)
         v = touch(s, src, SRC_GRANT, DB_VALS(DBT(key), DBT(holder), DBI(lease_ms)), &did, e);
     if (v == V_OK)
         v = db_run(s->db, src->stmts[SRC_WON], DB_VALS(DBT(key)), take_won, &w, e);
     return v;
-}
-
-static enum verdict between(struct err *e) {
-    return fault_hit("claims_step") ? err_set(e, V_RETRY, "fault", 0, "injected failure") : V_OK;
 }
 
 enum verdict source_lite_finalize(struct store *s, const struct source *src,

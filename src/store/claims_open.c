@@ -141,7 +141,7 @@ static enum verdict check_since(struct source *src, struct err *e) {
 
 static enum verdict check_inputs(struct source *src, struct blame *b, struct err *e) {
     size_t n = src->spec.n_inputs;
-    src->inputs = arena_zalloc(&src->arena, (n + 1) * sizeof *src->inputs);
+    src->inputs = arena_zalloc(&src->arena, (n + 1) * sizeof(struct cdc_column *));
     for (b->index = 0; b->index < n; b->index++) {
         enum verdict v = find(src, src->spec.inputs[b->index], false, &src->inputs[b->index], e);
         if (v != V_OK)
@@ -181,7 +181,7 @@ static enum verdict check_output(struct source *src, size_t i, struct err *e) {
 
 static enum verdict check_outputs(struct source *src, struct blame *b, struct err *e) {
     size_t n = src->spec.n_outputs;
-    src->outputs = arena_zalloc(&src->arena, (n + 1) * sizeof *src->outputs);
+    src->outputs = arena_zalloc(&src->arena, (n + 1) * sizeof(struct cdc_column *));
     src->output_types = arena_zalloc(&src->arena, (n + 1) * sizeof *src->output_types);
     enum verdict v = V_OK;
     for (b->index = 0; v == V_OK && b->index < n; b->index += v == V_OK)

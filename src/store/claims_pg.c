@@ -17,7 +17,7 @@
     " SELECT {name}.{key} AS id FROM {table}"                                                     \
     " WHERE {name}.{key} = ANY ($1::text[]::{key_type}[]) AND {name}.{status} = {pending}"        \
     "   AND {filter} AND NOT {waiting}"                                                           \
-    " ORDER BY 1 FOR UPDATE SKIP LOCKED"                                                          \
+    " ORDER BY 1 FOR NO KEY UPDATE SKIP LOCKED"                                                   \
     "), tain_w AS ("                                                                              \
     " UPDATE {table} SET {status} = {busy}{since_now}"                                            \
     " WHERE {name}.{key} = ANY (ARRAY(SELECT id FROM tain_p)) AND {name}.{status} = {pending}"    \
@@ -97,7 +97,7 @@
     " WHERE {name}.{status} = {busy} AND {stale}{key_there} AND {filter}"                \
     "   AND NOT EXISTS (SELECT 1 FROM claims AS tain_x WHERE tain_x.source = {source}"   \
     "                   AND tain_x.key = {name}.{key}::text AND tain_x.state = 'held')"  \
-    " LIMIT $1 FOR UPDATE SKIP LOCKED"                                                   \
+    " LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED"                                            \
     "), tain_s AS ("                                                                     \
     " INSERT INTO claims AS tain_c (source, key, token, state, updated_at)"              \
     " SELECT {source}, key, 1, 'free', {now} FROM tain_b ORDER BY key"                   \

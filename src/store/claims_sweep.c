@@ -1,6 +1,12 @@
 /* What nobody works on any more, what nobody was told of, and how many there are of each. */
 #include "base/fault.h"
+#include "base/thread.h"
 #include "store/claims_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HOLDERS_MAX 256
 
 struct keys {
     struct arena *a;
@@ -70,12 +76,26 @@ static enum verdict sweep_pg(struct store *s, struct source *src, struct keys *k
     return v;
 }
 
+/* Holders that were processes of this host and are no more need not be waited for. */
+static enum verdict end_dead_leases(struct store *s, const struct source *src, struct err *e) {
+    struct keys holders = scratch_keys(s, HOLDERS_MAX);
+    struct str name = src->spec.name;
+    enum verdict v = db_run(s->db, SQL_CLAIMS_HOLDERS, DB_VALS(DBT(name)), take_key, &holders, e);
+    for (size_t i = 0; v == V_OK && i < holders.n; i++)
+        if (process_identity_is_dead(holders.keys[i].p))
+            v = db_run(s->db, SQL_CLAIMS_END_LEASES, DB_VALS(DBT(name), DBT(holders.keys[i])), NULL,
+                       NULL, e);
+    return v;
+}
+
 enum verdict store_sweep(struct store *s, struct source *src, size_t max, struct arena *a,
                          struct str *ret_keys, size_t *ret_n, struct err *e) {
     struct keys k = {.a = a, .keys = ret_keys, .max = max};
     *ret_n = 0;
     arena_reset(&s->scratch);
-    enum verdict v = db_begin(s->db, e);
+    enum verdict v = end_dead_leases(s, src, e);
+    if (v == V_OK)
+        v = db_begin(s->db, e);
     if (v != V_OK)
         return v;
     v = store_end(s, store_is_shared(s) ? sweep_pg(s, src, &k, e) : sweep_sqlite(s, src, &k, e), e);
@@ -179,4 +199,28 @@ enum verdict store_source_count(struct store *s, struct source *src, struct sour
     if (v == V_OK)
         v = db_run(s->db, src->stmts[SRC_WAITING], DB_NO_VALS, take_waiting, &c, e);
     return v;
+}
+
+/* "statement time-out": of all that a database can say this is said only because we asked for it.
+ */
+static bool took_too_long(enum verdict v, const struct err *e) {
+    return v == V_RETRY && strstr(e->msg, "SQLSTATE 57014");
+}
+
+enum verdict store_source_count_within(struct store *s, struct source *src, int64_t max_ms,
+                                       struct source_counts *ret, struct err *e) {
+    char limit[80];
+    struct err own = {0};
+    if (!store_is_shared(s))
+        return store_source_count(s, src, ret, e);
+    snprintf(limit, sizeof limit, "SET LOCAL statement_timeout TO %lld", (long long)max_ms);
+    e = e ? e : &own;
+    enum verdict v = db_begin(s->db, e);
+    if (v != V_OK)
+        return v;
+    v = db_script(s->db, limit, e);
+    if (v == V_OK)
+        v = store_source_count(s, src, ret, e);
+    v = store_end(s, v, e);
+    return took_too_long(v, e) ? V_LIMIT : v;
 }

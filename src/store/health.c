@@ -40,7 +40,7 @@ static void note_damage(struct schema_damage *d, const char *what) {
         if (strncmp(d->what[i], what, HEALTH_TEXT_MAX - 1) == 0)
             return;
     if (d->n < DAMAGES_MAX)
-        snprintf(d->what[d->n], HEALTH_TEXT_MAX, "%s", what);
+        snprintf(d->what[d->n], HEALTH_TEXT_MAX, "%.*s", HEALTH_TEXT_MAX - 1, what);
     d->n++;
 }
 

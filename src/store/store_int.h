@@ -17,7 +17,7 @@ struct store {
     enum revisions revisions;
     int64_t lease_ms, search_ms;
     bool log_history;
-    struct arena scratch;   /* emptied by each verb that uses it */
+    struct arena scratch;          /* emptied by each verb that uses it */
     struct link_statements *links; /* links_text.c; may be NULL */
     struct made_list *made; /* lists that were made a moment ago: read_lists.c; may be NULL */
 };

@@ -16,7 +16,8 @@ the API next to nginx with the same bytes (throughput.py); `--only search` how l
 over a million items take (search.py); `--only feed` how long a change takes to a thousand
 WebSocket clients (sockets.py); `--only feed-read` a reader of the change feed that is a million
 events behind (feed_read.py); `--only feed-write` what its triggers cost a writer (feed_write.py);
-`--only enrich` how many rows one process claims and finishes (enrich.py).
+`--only enrich` how many rows one process claims and finishes, in the store alone and as a whole
+worker, and how soon a new row is claimed (enrich.py, enrich_engine.py).
 """
 
 import argparse
@@ -55,7 +56,8 @@ MANY_IDS = 1_000_000
 CONCURRENCY = 256
 # PostgreSQL's own defaults, where the tests' cluster is set to be quick instead of durable.
 DURABLE = {'fsync': 'on', 'full_page_writes': 'on', 'synchronous_commit': 'on',
-           'shared_buffers': '128MB', 'max_wal_size': '1GB', 'autovacuum_naptime': '60s'}
+           'shared_buffers': '128MB', 'max_wal_size': '1GB', 'autovacuum_naptime': '60s',
+           'track_commit_timestamp': 'on'}  # for enrich_engine.py
 GOALS = {'sqlite': 0.70, 'postgres': 0.60}
 MAX_RSS_MIB = 64
 MAX_ROWS = 100
@@ -63,6 +65,7 @@ MAX_ROWS = 100
 
 class Sqlite:
     name = 'sqlite'
+    table = 'flowsheet'
     servers = {}
 
     def __init__(self, folder):
@@ -84,9 +87,32 @@ class Sqlite:
         with contextlib.closing(sqlite3.connect(self.path)) as db:
             db.executescript(sql)
 
+    def writer(self):
+        """A client with execute(), each a transaction that is synced, and close()."""
+        return sqlite3.connect(self.path, isolation_level=None, timeout=60)
+
+
+class PgWriter:
+    """A client with execute(), each a transaction, and close()."""
+
+    def __init__(self, server):
+        self.psql = subprocess.Popen(
+            [os.path.join(server.bin, 'psql'), '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1',
+             '-d', server.uri('bench')], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def execute(self, sql):
+        self.psql.stdin.write(f'{sql}\n\\echo done\n')
+        self.psql.stdin.flush()
+        if self.psql.stdout.readline() != 'done\n':
+            raise RuntimeError('psql failed')
+
+    def close(self):
+        self.psql.communicate()
+
 
 class Pg:
     name = 'postgres'
+    table = 'public.flowsheet'
 
     def __init__(self, server):
         self.server = server
@@ -106,6 +132,9 @@ class Pg:
 
     def script(self, sql):
         self.server.psql(sql, 'bench')
+
+    def writer(self):
+        return PgWriter(self.server)
 
 
 class Bench:

@@ -137,6 +137,7 @@ int feed_tests(void);
 int cdc_tests(void);
 int feed_order_tests(void);
 int cdc_pg_tests(void);
+int cdc_path_tests(void);
 int cdc_lite_tests(void);
 int cdc_watch_tests(void);
 int plain_role_tests(void);

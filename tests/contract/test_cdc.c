@@ -104,9 +104,8 @@ static void chosen_columns(void **state) {
 static void odd_names(void **state) {
     struct fix *f = *state;
     char name[64] = "\"", quoted[200];
-    for (int i = 0; i < 11; i++)
+    for (int i = 0; i < 8; i++)
         strcat(name, "ü. $q$"); /* 63 bytes with what follows */
-    name[63 - 6] = '\0';
     strcat(name, "'\\\"\"%\"");
     snprintf(quoted, sizeof quoted, "%s", user_table(f, name));
     CLEANUP(strbuf_release) struct strbuf sql;

@@ -139,7 +139,7 @@ static void down_for_an_hour(void **state, const struct mood *trouble) {
     world_rows(w, 1, 100);
     world_engine(w);
     world_engine(w);
-    world_run(w, 3600000, 500);
+    world_run(w, 3600000, 2000);
     assert_int_equal(world_count(w, "failed") + world_count(w, "unmatched"), 0);
     assert_int_equal(world_count(w, "pending") + world_count(w, "enriching"), 100);
     assert_in_range(w->n_calls, 1, 400); /* it was left alone */
@@ -404,8 +404,49 @@ static void a_flood_larger_than_the_ring_loses_nothing(void **state) {
         taken += engine_offer(w->engines[a], 0, str_of(key));
     }
     assert_int_equal(taken, 100);
-    world_drain(w, 300000, 500);
+    world_run(w, 10000, 100); /* long before the next sweep */
     assert_int_equal(w->n_calls, rows);
+    assert_int_equal(world_count(w, "pending") + world_count(w, "enriching"), 0);
+    world_free(w);
+}
+
+static void rows_without_a_match_are_looked_up_again(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    w->plan.sources[0].recheck_ms = 3600000;
+    world_rows(w, 1, 4);
+    world_engine(w);
+    world_run(w, 3500000, 1000);
+    assert_int_equal(w->n_calls, 4);
+    world_run(w, 400000, 1000);
+    assert_int_equal(w->n_calls, 6);
+    assert_int_equal(world_count(w, "unmatched"), 2);
+    assert_int_equal(qi(w->f, "SELECT MAX(attempts) FROM claims"), 1);
+    world_free(w);
+}
+
+/* A table that was full of pending rows at the first start does not keep today's waiting. */
+static void fresh_rows_go_before_the_backlog(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    w->plan.providers[0].limits = (struct lane_limits){60, 60000, 1};
+    world_rows(w, 1, 300);
+    size_t a = world_engine(w);
+    world_run(w, 10000, 100);
+    world_rows(w, 1000, 1000);
+    assert_true(engine_offer(w->engines[a], 0, STR("1000")));
+    world_run(w, 3500, 100);
+    assert_q("matched", w->f, "SELECT status FROM tracks WHERE id = 1000");
+    size_t before = w->n_calls;
+    world_rows(w, 1001, 1200); /* and a flood of them does not stop the backlog */
+    for (int id = 1001; id <= 1200; id++) {
+        char key[16];
+        snprintf(key, sizeof key, "%d", id);
+        assert_true(engine_offer(w->engines[a], 0, str_of(key)));
+    }
+    int64_t old = qi(w->f, "SELECT COUNT(*) FROM tracks WHERE id <= 300 AND status <> 'pending'");
+    world_run(w, 80000, 100);
+    old = qi(w->f, "SELECT COUNT(*) FROM tracks WHERE id <= 300 AND status <> 'pending'") - old;
+    assert_in_range(w->n_calls - before, 70, 80);
+    assert_in_range(old, 8, 12);
     world_free(w);
 }
 
@@ -461,6 +502,8 @@ int engine_tests(void) {
         CASE(a_turn_that_is_lost_is_not_used),
         CASE(slots_without_work_go_back),
         CASE(a_flood_larger_than_the_ring_loses_nothing),
+        CASE(rows_without_a_match_are_looked_up_again),
+        CASE(fresh_rows_go_before_the_backlog),
         CASE(a_blocked_lane_blocks_no_other),
     };
     return cmocka_run_group_tests_name("engine", tests, NULL, NULL);

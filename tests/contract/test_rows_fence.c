@@ -1,6 +1,8 @@
 /* One winner per row, whatever happens at once: races, zombies, the sweep. */
 #include "fixture_rows.h"
 
+#include "base/thread.h"
+
 #include "fixture_raw.h"
 
 #include <pthread.h>
@@ -27,7 +29,7 @@ static enum verdict race_batch(struct racer *r, int from, struct arena *a) {
     struct str keys[RACE_BATCH];
     struct row_claim claims[RACE_BATCH];
     struct verdict_on_row results[RACE_BATCH];
-    bool done[RACE_BATCH];
+    bool done[RACE_BATCH] = {false};
     size_t n = 0;
     for (int i = 0; i < RACE_BATCH; i++)
         keys[i] = r->keys[(from + (i % 7 == 6 ? 0 : i * 3)) % RACE_ROWS];
@@ -356,6 +358,11 @@ static void a_locked_row_is_lost(void **state) {
     assert_int_equal(c[1].result, CLAIM_LOST);
     assert_int_equal(c[2].result, CLAIM_WON);
     assert_string_equal(claimed(f, f->s, src, "2"), "won 1 1");
+    add_rows(f, 1);
+    x(f, "BEGIN"); /* what a row that refers to it does: that is in nobody's way */
+    x(f, "SELECT 1 FROM %s WHERE id = 4 FOR KEY SHARE", user_table(f, "flowsheet"));
+    assert_string_equal(claimed(f, f->s, src, "4"), "won 1 1");
+    x(f, "COMMIT");
     store_source_close(src);
 }
 
@@ -401,6 +408,37 @@ static void the_sweep_has_a_maximum(void **state) {
     assert_int_equal(qi(f, "SELECT COUNT(*) FROM %s WHERE metadata_status = 'pending'",
                         user_table(f, "flowsheet")),
                      10);
+    store_source_close(src);
+}
+
+/* A process of this host that is no more, by the looks of its name. */
+static void name_of_the_dead(char *out, size_t size) {
+    char mine[256];
+    process_identity(mine, sizeof mine);
+    const char *pid = strchr(mine, ':'), *start = strchr(pid + 1, ':');
+    snprintf(out, size, "%.*s:1%s", (int)(start - mine), mine, start + 1);
+}
+
+/* Of a worker that died here nobody has to wait for the lease; of any other one has to. */
+static void the_dead_of_this_host(void **state) {
+    struct fix *f = *state;
+    struct source *src = flowsheet(f, f->s);
+    struct err e;
+    char dead[300], alive[256];
+    name_of_the_dead(dead, sizeof dead);
+    process_identity(alive, sizeof alive);
+    const struct str holders[] = {str_of(dead), str_of(alive), STR("elsewhere:1:2:3:4"), STR("x")};
+    add_rows(f, 4);
+    for (int i = 1; i <= 4; i++) {
+        struct row_claim c;
+        assert_ok(store_claim_rows(f->s, src, keys_of(f, i, i), 1, holders[i - 1], LEASE, &f->arena,
+                                   &c, &e));
+        assert_int_equal(c.result, CLAIM_WON);
+    }
+    assert_string_equal(swept(f, f->s, src, 10), "1");
+    assert_string_equal(claim_state(f, 1), "2|free|1");
+    assert_string_equal(swept(f, f->s, src, 10), "");
+    assert_true(finalize_row(f->s, src, "2", 1, ROW_MATCH, NULL));
     store_source_close(src);
 }
 
@@ -483,6 +521,7 @@ int row_fence_tests(void) {
         ROWS_CASE(a_locked_row_is_lost),
         ROWS_CASE(busy_rows_without_a_claim),
         ROWS_CASE(the_sweep_has_a_maximum),
+        ROWS_CASE(the_dead_of_this_host),
         ROWS_CASE(the_owner_goes_first),
         ROWS_CASE(a_wrong_clock_freezes_nothing),
         ROWS_CASE(a_failure_between_the_steps),

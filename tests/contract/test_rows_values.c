@@ -285,12 +285,30 @@ static void rows_are_counted(void **state) {
     store_source_close(src);
 }
 
+/* A table may be so large that counting it would keep everybody waiting. */
+static void a_count_has_a_limit(void **state) {
+    struct fix *f = *state;
+    struct source_spec spec = flowsheet_spec(f);
+    struct source_counts n;
+    struct err e;
+    add_rows(f, 3);
+    if (fix_kind == DB_POSTGRES)
+        spec.filter = STR("pg_sleep(0.5) IS NOT NULL");
+    struct source *src = rows_open(f->s, &spec);
+    assert_int_equal(store_source_count_within(f->s, src, 100, &n, &e),
+                     fix_kind == DB_POSTGRES ? V_LIMIT : V_OK);
+    assert_ok(store_source_count(f->s, src, &n, &e)); /* the limit was of that one only */
+    assert_int_equal(n.rows[ROW_PENDING], 3);
+    store_source_close(src);
+}
+
 int row_value_tests(void) {
     static const struct CMUnitTest tests[] = {
         ROWS_CASE(values_of_every_type),   ROWS_CASE(what_the_table_refuses),
         ROWS_CASE(a_trigger_that_refuses), ROWS_CASE(rows_of_any_size),
         ROWS_CASE(errors_are_cut),         ROWS_CASE(rows_without_a_match_are_asked_again),
         ROWS_CASE(pending_rows_by_pages),  ROWS_CASE(rows_are_counted),
+        ROWS_CASE(a_count_has_a_limit),
     };
     return cmocka_run_group_tests_name("rows, what is written", tests, NULL, NULL);
 }

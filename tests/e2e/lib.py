@@ -76,6 +76,13 @@ def environment(extra=None):
     return {k: v for k, v in env.items() if v is not None}
 
 
+def fault_points():
+    """The names of the places where a test can end the program, as the program lists them."""
+    done = subprocess.run([TAIN, 'help', '--fault-points'], stdout=subprocess.PIPE, check=True,
+                          text=True, env=environment())
+    return sorted(set(done.stdout.split()))
+
+
 # The stand-in upstream ----------------------------------------------------------------------------
 
 class Demo:

@@ -32,6 +32,25 @@ class Winning(EnrichTest):
         self.wait_final(archive, 2, runs)
         self.assertTrue(loser.running())
 
+    def test_the_other_goes_on(self):
+        """Who comes second says so and does nothing; when the first gives up, it is its turn."""
+        archive, lookup = self.flowsheet(), self.lookup()
+        runs = [self.ready(self.worker(archive, lookup)) for _ in range(2)]
+        lookup.become('hang')
+        self.insert(archive, 'Artist 1')
+        wait_until(lambda: [run for run in runs if self.events(run)[1]['lost'] == 1],
+                   what='one that came second')
+        loser, winner = sorted(runs, key=lambda run: self.events(run)[1]['won'])
+        self.assertEqual(self.events(winner)[1]['won'], 1)
+        self.assertIn('a sibling has this row: nothing to do" key=1', loser.so_far())
+        self.assertEqual(len(lookup.calls), 1)
+        lookup.usual()
+        winner.signal(signal.SIGTERM)
+        self.assertEqual(winner.wait().code, EXIT_DONE)
+        self.wait_final(archive, 1, [loser])
+        self.assert_rows(archive)
+        self.assertEqual(archive.rows('SELECT token, attempts FROM claims'), [(2, 1)])
+
     def test_ten_processes(self):
         archive, lookup, path = self.flowsheet(), self.lookup(), self.sources()
         runs = [self.worker(archive, lookup, path) for _ in range(10)]
@@ -92,8 +111,6 @@ class Winning(EnrichTest):
         self.assertEqual(done.code, EXIT_DONE, done)
         path = self.sources()
         run = self.ready(self.worker(archive, lookup, path))
-        wait_until(lambda: self.figure(run, 'tain_enrich_lane_state{lane="lml",state="runs"}') == 1,
-                   what='the end of the first sweep')
         self.insert(archive, 'Artist 1')
         wait_until(lambda: self.events(run)[1]['won'] == 1, what='a claim by way of the feed')
 
@@ -120,29 +137,50 @@ class Winning(EnrichTest):
         self.assert_rows(archive)
 
 
-class Deaths(EnrichTest):
-    POINTS = ('enrich_before_claim', 'enrich_after_claim', 'enrich_before_finalize',
-              'enrich_after_finalize')
+RECORDS = """
+provider lml { url = "${LML_URL}" token = "${LML_TOKEN}" rate = none slots = 4 }
+source records {
+    provider = lml
+    table = wxyc_schema.records
+    key = code
+    status = state
+    request {
+        path = "/api/v1/lookup"
+        body = '{ "artist": "{code}", "song": "x", "album": "y", "raw_message": "z" }'
+    }
+    match = "results[0].artwork"
+    map url { type = url from = "results[0].artwork.artwork_url" }
+}
+"""
 
-    def free_leases(self, archive):
-        """As if two minutes had passed: nobody waits for a lease here."""
-        archive.execute('UPDATE claims SET lease_until = lease_until - 600000; '
-                        f"UPDATE {TABLE} SET enriching_since = enriching_since - interval '600 s'; "
-                        'UPDATE provider_slots SET until = 0')
 
-    def test_killed_at_every_point(self):
-        for point in self.POINTS:
-            with self.subTest(point=point):
-                archive, lookup = self.flowsheet(), self.lookup()
-                self.insert(archive, *artists(40))
-                path = self.sources()
-                dead = self.worker(archive, lookup, path, env={'TAIN_FAULT': f'{point}:1:kill'})
-                self.assertEqual(dead.wait().code, -signal.SIGKILL)
-                self.free_leases(archive)
-                run = self.worker(archive, lookup, path)
-                self.wait_final(archive, 40, [run])
-                self.assert_rows(archive)
-                self.assertEqual(archive.rows('SELECT COUNT(*) FROM claims'), [(40,)])
+class Heard(EnrichTest):
+    def test_keys_as_events_write_them(self):
+        """The key of a source is any unique column; here events have it among the data, behind
+        other columns and with characters that JSON escapes."""
+        archive, lookup = self.flowsheet(install=False), self.lookup()
+        archive.execute('CREATE TABLE wxyc_schema.records (n BIGSERIAL PRIMARY KEY, odd JSONB, '
+                        'code TEXT UNIQUE NOT NULL, url VARCHAR(512), '
+                        "state TEXT NOT NULL DEFAULT 'pending')")
+        done = self.run_tain('cdc', 'install', '--table', 'wxyc_schema.records',
+                             '--db', archive.uri)
+        self.assertEqual(done.code, EXIT_DONE, done)
+        path = self.folder / 'records.conf'
+        path.write_text(RECORDS, encoding='utf-8')
+        run = self.ready(self.worker(archive, lookup, path))
+        codes = ['plain', '17', 'with "quotes" and \\', '{"a": [1]}', 'Łódź \u2028 \U0001f3b5']
+        values = ', '.join(f"""('{{"code": "no", "state": "done", "x": [{{}}, "]"]}}', '{code}')"""
+                           for code in codes)
+        archive.execute(f'INSERT INTO wxyc_schema.records (odd, code) VALUES {values}')
+        wait_until(lambda: archive.rows('SELECT COUNT(*) FROM wxyc_schema.records WHERE state = '
+                                        "'enriched_match'") == [(len(codes),)], what='the rows')
+        self.assertEqual(lookup.artists(), dict.fromkeys(codes, 1))
+        won = 'tain_enrich_events_total{source="records",result="won"}'
+        wait_until(lambda: self.figure(run, won) == len(codes), what='rows that were heard of')
+
+
+class Ends(EnrichTest):
+    """Of workers, and of the database; deaths of workers are in crash/test_enrich_points.py."""
 
     def test_stop_gives_back(self):
         archive, lookup = self.flowsheet(), self.lookup()

@@ -7,9 +7,9 @@ import unittest
 import urllib.error
 import urllib.request
 
-from flowsheet import TABLE, TOKEN, EnrichTest
 from lib import (ANSWER, E2E, EXIT_DONE, EXIT_FAILED, EXIT_USAGE, OnSqlite, free_port,
-                 wait_until)
+                 wait_until)  # first: it knows where the others are
+from flowsheet import TABLE, TOKEN, EnrichTest
 from updater import metrics_of
 
 

@@ -97,6 +97,8 @@ class Up:
         run = self.start_up(archive, upstream)
         self.settle('after four kills', run, archive, upstream)
         self.complete(archive, upstream)
+        held = "SELECT COUNT(*) FROM ingest_segments WHERE status = 'in_progress'"
+        wait_until(lambda: archive.rows(held) == [(0,)], what='what the dead held', every=0.2)
         self.stop_updater(run)
         self.assert_verified(archive)
 

@@ -1,6 +1,6 @@
-"""A real Prometheus scrapes a server and two updaters, one active and one standing by, with the
-rules that are shipped but in a hurry: seconds for minutes. Faults make the alerts fire, their end
-clears them."""
+"""A real Prometheus scrapes a server, two updaters, one active and one standing by, and a worker of
+enrichment, with the rules that are shipped but in a hurry: seconds for minutes. Faults make the
+alerts fire, their end clears them."""
 
 import json
 import pathlib
@@ -19,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / 'tests' / 'e2e'), str(ROOT / 'tools')]
 from lib import (ANSWER, BUILD, Demo, PostgresArchive, Run, Sqlite, environment,  # noqa: E402
                  find_bin, free_port, shared_postgres, wait_until)
+from lookup import Lookup  # noqa: E402
 from updater import ROOM, Pulse, id_at  # noqa: E402
 import alert_rules  # noqa: E402
 
@@ -44,12 +45,37 @@ HURRY = {
     'TainFeedSlowClients': ('1s', ('[15m]', '[20s]'), ('> 10', '> 1')),
     'TainFeedFailures': ('10s',),
     'TainFeedNotPruned': ('1s',),
+    'TainEnrichNobody': ('2s',),
+    'TainEnrichRefused': ('1s',),
+    'TainEnrichPaused': ('1s',),
+    'TainEnrichIll': ('1s',),
+    'TainEnrichStuck': ('60s',),
+    'TainEnrichFailures': ('1s', ('[1h]', '[20s]')),
+    'TainEnrichSwept': ('1s',),
 }
 # Figures of the change feed that there are on PostgreSQL only.
 ONLY_POSTGRES = 'tain_feed_(lag_seconds|listen_up|failures_waiting)'
 UPDATER = ['--rps', '0', '--retry-attempts', '2', '--retry-initial-ms', '20', '--retry-max-ms',
            '200', '--retry-jitter-ms', '20', '--catchup-interval', '1s', '--updater-lease', '60s',
            '--rescan-interval', '2s', '--log-level', 'warn']
+
+
+# One lane, one table; every row is asked for by its name.
+PLAN = """
+provider lookup {{ url = "{url}" rate = "6000/min" slots = 2 }}
+source records {{
+    provider = lookup
+    table = main.records key = id status = state since = since
+    request {{
+        method = POST
+        path = "/api/v1/lookup"
+        body = '{{"artist": "{{name}}", "song": "", "album": "", "raw_message": ""}}'
+    }}
+    match = "results[0]"
+    map found {{ from = "results[0].artwork.artist_bio" }}
+    max_attempts = 9
+}}
+"""
 
 
 def ask(url):
@@ -77,7 +103,7 @@ def hurried():
 
 
 class Prometheus:
-    def __init__(self, folder, updaters, server):
+    def __init__(self, folder, updaters, server, worker):
         self.folder, self.url = folder, f'http://127.0.0.1:{free_port()}'
         self.hurried = folder / 'hurried.yml'
         self.hurried.write_text(hurried(), 'utf-8')
@@ -87,7 +113,8 @@ class Prometheus:
             'rule_files': [str(self.hurried), str(alert_rules.RULES)],
             'scrape_configs': [{'job_name': job, 'static_configs': [{'targets': targets}]}
                                for job, targets in (('tain-updater', updaters),
-                                                    ('tain-serve', [server]))]}), 'utf-8')
+                                                    ('tain-serve', [server]),
+                                                    ('tain-enrich', [worker]))]}), 'utf-8')
         self.log = open(folder / 'prometheus.log', 'wb')
         self.process = subprocess.Popen(
             ['prometheus', f'--config.file={folder}/prometheus.yml', '--log.level=warn',
@@ -124,6 +151,46 @@ class Prometheus:
                 if a['state'] == 'firing'}
 
 
+class Worker:
+    """`tain enrich` on a table of its own archive, and the service it asks."""
+
+    def __init__(self, folder):
+        self.archive, self.address, self.run = (Sqlite(folder / 'records.db'),
+                                                f'127.0.0.1:{free_port()}', None)
+        self.tain('migrate')
+        self.archive.execute('CREATE TABLE records (id INTEGER PRIMARY KEY, name VARCHAR(99), '
+                             "state VARCHAR(20) NOT NULL DEFAULT 'pending', since BIGINT, "
+                             'found TEXT)')
+        self.tain('cdc', 'install', '--table', 'records')
+        self.lookup, self.plan = Lookup(), folder / 'records.conf'
+        self.plan.write_text(PLAN.format(url=self.lookup.url), 'utf-8')
+        self.start()
+
+    def tain(self, *words):
+        run = Run([*words, '--db', self.archive.uri])
+        try:
+            result = run.wait()
+        finally:
+            run.close()
+        if result.code:
+            raise AssertionError(result)
+
+    def start(self):
+        self.run = Run(['enrich', '--db', self.archive.uri, '--sources', str(self.plan),
+                        '--metrics-bind', self.address, '--log-level', 'warn'])
+
+    def insert(self, *names):
+        self.archive.execute('INSERT INTO records (name) VALUES '
+                             + ', '.join(f"('{name}')" for name in names))
+
+    def count(self, state):
+        return self.archive.rows(f"SELECT COUNT(*) FROM records WHERE state = '{state}'")[0][0]
+
+    def close(self):
+        self.run.close()
+        self.lookup.close()
+
+
 @unittest.skipUnless(shutil.which('prometheus'), 'Prometheus is not installed')
 class Alerts(unittest.TestCase):
     @classmethod
@@ -138,7 +205,9 @@ class Alerts(unittest.TestCase):
         cls.runs = {f'127.0.0.1:{free_port()}': None for _ in range(2)}
         cls.addClassCleanup(cls.end_all)
         cls.serve()
-        cls.prometheus = Prometheus(cls.folder, list(cls.runs), cls.server)
+        cls.worker = Worker(cls.folder)
+        cls.addClassCleanup(cls.worker.close)
+        cls.prometheus = Prometheus(cls.folder, list(cls.runs), cls.server, cls.worker.address)
         cls.addClassCleanup(cls.prometheus.stop)
         cls.prometheus.wait_ready()
 
@@ -215,7 +284,7 @@ class Alerts(unittest.TestCase):
         """All are scraped, every rule was looked at, and nothing fires or is about to."""
         def quiet():
             up = self.prometheus.get('query', query='sum(up)')['result']
-            return (up and up[0]['value'][1] == '3' and
+            return (up and up[0]['value'][1] == '4' and
                     all(r['state'] == 'inactive' and not r['lastEvaluation'].startswith('0001')
                         for r in self.prometheus.rules(self.prometheus.hurried)))
         try:
@@ -237,8 +306,8 @@ class Alerts(unittest.TestCase):
             self.assertEqual(bare(rule['query']), bare(my['expr']))
             self.assertEqual(rule['labels'], my['labels'])
             self.assertEqual(rule['annotations'], my['annotations'])
-            self.assertEqual(rule['duration'], float(my['for'][:-1]) * {'s': 1, 'm': 60}[
-                my['for'][-1]])
+            unit = {'s': 1, 'm': 60, 'h': 3600}[my['for'][-1]]
+            self.assertEqual(rule['duration'], float(my['for'][:-1]) * unit)
 
     def test_stream_down(self):
         self.demo.faults('stream:status=503')
@@ -350,6 +419,42 @@ class Alerts(unittest.TestCase):
         psql(f'ALTER DATABASE {name} ALLOW_CONNECTIONS true')
         self.await_quiet()
         wait_until(lambda: ask(f'http://{self.server}/readyz') == 'ready\n', what='a ready server')
+
+    def test_a_provider_in_trouble(self):
+        worker, lookup = self.worker, self.worker.lookup
+        self.addCleanup(lookup.usual)
+        worker.tain('enrich', 'pause', 'lookup')
+        said = self.await_words('TainEnrichPaused', None)
+        self.assertIn('paused the lane lookup of tain-enrich', said['description'])
+        worker.tain('enrich', 'resume', 'lookup')
+
+        lookup.become('unauthorized')
+        worker.insert('someone')
+        self.await_firing('TainEnrichRefused')
+        lookup.become('broken')
+        worker.insert(*'abcdefghij')
+        worker.tain('enrich', 'resume', 'lookup')
+        self.await_firing('TainEnrichIll')
+        lookup.usual()
+        worker.tain('enrich', 'resume', 'lookup')
+        self.await_quiet()
+        wait_until(lambda: worker.count('enriched_match') == 11, what='an answer for every row')
+
+    def test_rows_fail(self):
+        self.addCleanup(self.worker.lookup.usual)
+        self.worker.lookup.become('refuse')
+        self.worker.insert(*'klmnopqrst')
+        said = self.await_words('TainEnrichFailures', None)
+        self.assertIn('percent of the rows of records', said['description'])
+        self.worker.lookup.usual()
+        self.await_quiet()
+
+    def test_no_worker_of_enrichment(self):
+        self.worker.run.close()
+        self.await_firing('TainEnrichNobody')
+        self.await_words('TainTargetDown', self.worker.address)
+        self.worker.start()
+        self.await_quiet()
 
     def test_the_dashboard_shows_something(self):
         page = json.loads((BUILD / 'packaging' / 'grafana' / 'tain.json').read_text('utf-8'))

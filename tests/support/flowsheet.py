@@ -3,16 +3,15 @@ example with other limits, workers, and what they tell of themselves."""
 
 import re
 
-from lib import ROOT, E2E, OnPostgres, wait_until
+from lib import ROOT, E2E, OnPostgres, OnSqlite, wait_until
 from lookup import Lookup, columns_of, matches
 from updater import metrics_of
 
 TOKEN = 'a-token-of-the-tests'
 TABLE = 'wxyc_schema.flowsheet'
-SCHEMA = f"""
-CREATE SCHEMA wxyc_schema;
-CREATE TABLE {TABLE} (
-    id BIGSERIAL PRIMARY KEY, entry_type TEXT NOT NULL DEFAULT 'track',
+SCHEMA = """
+CREATE TABLE {table} (
+    id {key} PRIMARY KEY, entry_type TEXT NOT NULL DEFAULT 'track',
     artist_name TEXT, album_title TEXT, track_title TEXT,
     metadata_status TEXT NOT NULL DEFAULT 'pending' CHECK (metadata_status IN
         ('pending', 'enriching', 'enriched_match', 'enriched_no_match', 'failed_no_retry')),
@@ -21,22 +20,26 @@ CREATE TABLE {TABLE} (
     apple_music_url VARCHAR(512), youtube_music_url VARCHAR(512), bandcamp_url VARCHAR(512),
     soundcloud_url VARCHAR(512), artist_wikipedia_url VARCHAR(512), release_year SMALLINT,
     artist_bio TEXT, notes TEXT);
-CREATE INDEX ON {TABLE} (enriching_since) WHERE metadata_status = 'enriching';
-CREATE INDEX ON {TABLE} (id) WHERE metadata_status = 'pending' AND entry_type = 'track';
+CREATE INDEX {busy} ON {table} (enriching_since) WHERE metadata_status = 'enriching';
+CREATE INDEX {pending} ON {table} (id)
+    WHERE metadata_status = 'pending' AND entry_type = 'track'
 """
 FINAL = ('enriched_match', 'enriched_no_match', 'failed_no_retry')
 EXAMPLE = ROOT / 'packaging' / 'examples' / 'flowsheet.conf'
 
 
-class EnrichTest(OnPostgres, E2E):
+class Flowsheets:
+    """For tests on either database."""
+
     def flowsheet(self, install=True):
         """A database with the owners' table, logged."""
         archive = self.archive()
-        archive.execute(SCHEMA)
+        for statement in self.schema():
+            archive.execute(statement)
         migrated = self.run_tain('migrate', '--db', archive.uri)
         self.assertEqual(migrated.code, 0, migrated)
         if install:
-            done = self.run_tain('cdc', 'install', '--table', TABLE, '--db', archive.uri)
+            done = self.run_tain('cdc', 'install', '--table', self.table, '--db', archive.uri)
             self.assertEqual(done.code, 0, done)
         return archive
 
@@ -48,6 +51,7 @@ class EnrichTest(OnPostgres, E2E):
     def sources(self, rate='60000/min', slots=20, timeout='30s', **changes):
         """The shipped example with other limits; the path of the file."""
         text = EXAMPLE.read_text(encoding='utf-8')
+        changes['table'] = self.table
         for name, value in dict(rate=f'"{rate}"', slots=slots, timeout=timeout, **changes).items():
             text, n = re.subn(rf'(?m)^(\s*{name}\s*=\s*)("[^"]*"|\S+)', rf'\g<1>{value}', text)
             self.assertEqual(n, 1, name)
@@ -61,9 +65,13 @@ class EnrichTest(OnPostgres, E2E):
                           env=dict({'LML_URL': lookup.url, 'LML_TOKEN': TOKEN}, **(env or {})))
 
     def ready(self, run):
-        """It hears the feed, and its first sweep is over."""
-        wait_until(lambda: self.figure(run, 'tain_feed_listen_up') == 1 or not run.running(),
-                   what='a worker that listens')
+        """It hears the feed, and its first sweep is over: a look at the lanes comes after it."""
+        def told():
+            figures = metrics_of(run) or {}
+            return figures.get('tain_feed_listen_up') == 1 and any(
+                figures.get(f'tain_enrich_lane_state{{lane="lml",state="{state}"}}') == 1
+                for state in ('runs', 'waits', 'ill', 'paused', 'refused'))
+        wait_until(lambda: told() or not run.running(), what='a worker that listens')
         self.assertTrue(run.running(), run.so_far())
         return run
 
@@ -87,17 +95,15 @@ class EnrichTest(OnPostgres, E2E):
         wait_until(conserved, what='an end for every event')
         return self.events(run)[1]
 
-    @staticmethod
-    def insert(archive, *artists, **columns):
+    def insert(self, archive, *artists, **columns):
         names = ''.join(f', {name}' for name in columns)
         values = ''.join(f", '{value}'" for value in columns.values())
         rows = ', '.join(f"('{artist}', 'Album', 'Song of {artist}'{values})" for artist in artists)
-        archive.execute(f'INSERT INTO {TABLE} (artist_name, album_title, track_title{names}) '
+        archive.execute(f'INSERT INTO {self.table} (artist_name, album_title, track_title{names}) '
                         f'VALUES {rows}')
 
-    @staticmethod
-    def states(archive):
-        return dict(archive.rows(f'SELECT metadata_status, COUNT(*) FROM {TABLE} '
+    def states(self, archive):
+        return dict(archive.rows(f'SELECT metadata_status, COUNT(*) FROM {self.table} '
                                  "WHERE entry_type = 'track' GROUP BY 1"))
 
     def wait_final(self, archive, n, runs=()):
@@ -116,7 +122,7 @@ class EnrichTest(OnPostgres, E2E):
         names = sorted(columns_of('x'))
         for artist, album, state, since, *values in archive.rows(
                 'SELECT artist_name, album_title, metadata_status, enriching_since, '
-                f"{', '.join(names)} FROM {TABLE} WHERE entry_type = 'track'"):
+                f"{', '.join(names)} FROM {self.table} WHERE entry_type = 'track'"):
             if state == 'failed_no_retry':
                 continue
             found = matches(artist)
@@ -125,3 +131,25 @@ class EnrichTest(OnPostgres, E2E):
             expected = columns_of(artist, album) if found else dict.fromkeys(names)
             self.assertEqual(dict(zip(names, values)), expected)
         self.assertEqual(archive.rows("SELECT COUNT(*) FROM claims WHERE state = 'held'"), [(0,)])
+
+
+class FlowsheetOnPostgres(Flowsheets, OnPostgres):
+    table = TABLE
+
+    @staticmethod
+    def schema():
+        return ('CREATE SCHEMA wxyc_schema',
+                SCHEMA.format(table=TABLE, key='BIGSERIAL', busy='', pending=''))
+
+
+class FlowsheetOnSqlite(Flowsheets, OnSqlite):
+    table = 'flowsheet'
+
+    @staticmethod
+    def schema():
+        return SCHEMA.format(table='flowsheet', key='INTEGER', busy='flowsheet_busy',
+                             pending='flowsheet_pending').split(';')
+
+
+class EnrichTest(FlowsheetOnPostgres, E2E):
+    pass

@@ -78,6 +78,12 @@ def free_port():
         return port
 
 
+def short_folder():
+    """A new one for a server. The path of its socket may have 107 bytes."""
+    place = tempfile.gettempdir()
+    return tempfile.mkdtemp(prefix='tainpg-', dir=place if len(place) < 70 else '/tmp')
+
+
 def copy(source, target):
     """A folder with its owners and modes."""
     subprocess.run(['cp', '-a', source, target], check=True)
@@ -168,8 +174,7 @@ class Postgres:
         return ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups', '--']
 
     def _create(self):
-        # A socket's path may have 107 bytes, so the directory has a short name.
-        self.dir = tempfile.mkdtemp(prefix='tainpg-', dir='/tmp')
+        self.dir = short_folder()
         if os.getuid() == 0:
             shutil.chown(self.dir, 'postgres', 'postgres')
         folder = os.environ.get('TAIN_PG_SEED')
@@ -234,7 +239,7 @@ class Standby(Postgres):
         self.primary = primary
 
     def _create(self):
-        self.dir = tempfile.mkdtemp(prefix='tainpg-', dir='/tmp')
+        self.dir = short_folder()
         if os.getuid() == 0:
             shutil.chown(self.dir, 'postgres', 'postgres')
         subprocess.run(

@@ -2,6 +2,7 @@
 #include "base/fault.h"
 
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@
 static unsigned passages(const char *name, int times) {
     unsigned hits = 0;
     for (int i = 0; i < times; i++)
-        hits |= (unsigned)fault_hit(name) << i;
+        hits |= (unsigned)(fault_armed && fault_hit_slow(name)) << i;
     return hits;
 }
 
@@ -101,12 +102,27 @@ static void kill_ends_the_process_at_that_passage(void **state UNUSED) {
     }
 }
 
+static void points_are_listed(void **state UNUSED) {
+    int writes = 0, others = 0;
+    for (const char *name = fault_next(NULL); name; name = fault_next(name)) {
+        bool known = strcmp(name, "write") == 0 || strcmp(name, "a point that nobody passes") == 0;
+        assert_true(known);
+        writes += strcmp(name, "write") == 0;
+        others += strcmp(name, "write") != 0;
+    }
+    assert_int_equal(writes, 2); /* of the tests above */
+    assert_int_equal(others, 1);
+    if (writes == 0)
+        assert_false(fault_hit("a point that nobody passes"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_down),
         cmocka_unit_test(more_points_than_there_is_room_for),
         cmocka_unit_test(a_call_is_made_at_that_passage),
         cmocka_unit_test(kill_ends_the_process_at_that_passage),
+        cmocka_unit_test(points_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

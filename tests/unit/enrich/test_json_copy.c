@@ -47,7 +47,7 @@ static void copies(void **state) {
         strbuf_init(&text, 1000);
         json_read_init(&r, &a, cases[i].in);
         t = r;
-        json_copy(&r, &json);
+        json_copy_value(&r, &json);
         json_copy_text(&t, &text);
         assert_int_equal(json_at_end(&r), cases[i].json.p != NULL);
         assert_int_equal(json_at_end(&t), cases[i].json.p != NULL);
@@ -73,7 +73,7 @@ static void depth_has_a_limit(void **state) {
         arena_init(&a);
         strbuf_init(&out, 1000);
         json_read_init(&r, &a, str_of(text));
-        json_copy(&r, &out);
+        json_copy_value(&r, &out);
         assert_int_equal(json_at_end(&r), depth == JSON_DEPTH_MAX);
         strbuf_release(&out);
         arena_release(&a);

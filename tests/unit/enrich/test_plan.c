@@ -280,7 +280,7 @@ static const struct {
     {"provider p { url = \"http://h\" rate = 1/s\nslots = many }", 2, "expected a number"},
     {"provider p { url = \"http://h\" rate = 1/s\n\ntimeout = soon }", 3,
      "timeout: soon: expected a time such as"},
-    {"provider p { url = \"http://h\" rate = 1/s\ntimeout = 1h }", 2, "from 1s to 600s"},
+    {"provider p { url = \"http://h\" rate = 1/s\ntimeout = 1h }", 2, "from 100ms to 600s"},
     {"provider p { url = \"http://h\" rate = 1/s\ntimeout = 99999999999999999999s }", 2,
      "expected a time"},
     {"provider p { url = \"http://h\" rate = 1/s headers = {\n\"A: b\",\n\"nope\"} }", 3,
@@ -375,6 +375,7 @@ static void secrets_are_never_shown(void **state) {
     (void)state;
     static const char *const texts[] = {
         "provider p { url = \"${LML_TOKEN}\" rate = 1/s }",
+        "provider p { url = \"http://user:s3cret@h\" rate = 1/s }",
         "provider p { url = \"http://h\" rate = ${LML_TOKEN} }",
         "provider p { url = \"http://h\" rate = 1/s slots = ${LML_TOKEN} }",
         "provider p { url = \"http://h\" rate = 1/s timeout = ${LML_TOKEN} }",

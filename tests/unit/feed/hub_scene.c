@@ -40,7 +40,7 @@ enum feed_next next(struct feed_client *c, struct feed_taken *ret) {
     return n;
 }
 
-void gets(struct feed_client *c, int64_t pos) {
+void receives(struct feed_client *c, int64_t pos) {
     struct feed_taken t;
     assert_int_equal(next(c, &t), FEED_EVENT);
     assert_int_equal(t.event->id.pos, pos);

@@ -13,7 +13,7 @@ struct feed_client *join(struct feed_hub *h, int64_t pos, int *bell);
 struct feed_client *join_items(struct feed_hub *h, int64_t pos, int *bell);
 /* Takes what comes, reading pages where they are needed. */
 enum feed_next next(struct feed_client *c, struct feed_taken *ret);
-void gets(struct feed_client *c, int64_t pos);
+void receives(struct feed_client *c, int64_t pos);
 void gets_gap(struct feed_client *c, struct feed_id from, struct feed_id to);
 void gets_nothing(struct feed_client *c);
 

@@ -63,7 +63,7 @@ void live(int64_t ms) {
     }
 }
 
-void gets(int64_t pos) {
+void receives(int64_t pos) {
     struct feed_taken t;
     assert_int_equal(feed_take(client, &t), FEED_EVENT);
     assert_int_equal(t.event->id.pos, pos);

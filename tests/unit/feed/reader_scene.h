@@ -22,7 +22,7 @@ void set_up(const struct feed_options *extra);
 int step(void); /* answers how long it waits */
 /* Steps and waits as the thread does, for so long. */
 void live(int64_t ms);
-void gets(int64_t pos);
+void receives(int64_t pos);
 void gets_nothing(void);
 /* Of a diary of the log: how often, and what came first. */
 size_t times(const char *diary, char what);

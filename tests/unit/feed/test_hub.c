@@ -22,7 +22,7 @@ static void from_now_on(void **state UNUSED) {
     fake_log_write(h, 3);
     assert_int_equal(bell, 1); /* once per batch */
     for (int64_t pos = 11; pos <= 13; pos++)
-        gets(c, pos);
+        receives(c, pos);
     gets_nothing(c);
     assert_int_equal(feed_client_cursor(c).pos, 13);
     assert_int_equal(fake_log.reads, 0);
@@ -46,9 +46,9 @@ static void before_the_reader_stands_clients_wait(void **state UNUSED) {
     assert_int_equal(bells[0], 1);
     assert_int_equal(bells[1], 1);
     fake_log_write(h, 1);
-    gets(now, 6);
-    gets(since, 5);
-    gets(since, 6);
+    receives(now, 6);
+    receives(since, 5);
+    receives(since, 6);
     feed_hub_ready(h, &st);
     assert_int_equal(st.head, 6);
     feed_leave(now);
@@ -63,7 +63,7 @@ static void a_page_and_then_the_ring(void **state UNUSED) {
     fake_log_write(h, 10);
     struct feed_client *c = join(h, 0, &bell);
     for (int64_t pos = 1; pos <= old + 10; pos++)
-        gets(c, pos);
+        receives(c, pos);
     gets_nothing(c);
     assert_int_equal(fake_log.reads, 3);
     feed_leave(c);
@@ -80,30 +80,30 @@ static void what_was_public_once(void **state UNUSED) {
                           .connection = &bell};
     fake_log_write(h, 4);
     struct feed_client *c = feed_join(h, &j), *late, *keyed;
-    gets(c, 1);
+    receives(c, 1);
     fake_log.users_hidden = true;
     fake_log.state.retired++;
     feed_hub_state(h, &fake_log.state, 0);
     late = feed_join(h, &j);
     keyed = join(h, 0, &bell);
-    gets(c, 2);
+    receives(c, 2);
     feed_hub_state(h, &fake_log.state, 0);
-    gets(c, 4);
+    receives(c, 4);
     gets_nothing(c);
-    gets(late, 2);
-    gets(late, 4);
+    receives(late, 2);
+    receives(late, 4);
     gets_nothing(late);
     for (int64_t pos = 1; pos <= 4; pos++)
-        gets(keyed, pos);
+        receives(keyed, pos);
     /* of a page that lies with the client too */
     struct feed_client *behind = feed_join(h, &j);
-    gets(behind, 2);
+    receives(behind, 2);
     fake_log.state.retired++;
     feed_hub_state(h, &fake_log.state, 0);
-    gets(behind, 4);
+    receives(behind, 4);
     gets_nothing(behind);
     fake_log_write(h, 2);
-    gets(behind, 6);
+    receives(behind, 6);
     feed_leave(c);
     feed_leave(late);
     feed_leave(keyed);
@@ -122,7 +122,7 @@ static void falling_out_of_the_ring(void **state UNUSED) {
     assert_int_equal(counts.ring_events, FEED_RING_EVENTS);
     assert_int_equal(counts.added, FEED_RING_EVENTS + more);
     for (int64_t pos = 1; pos <= FEED_RING_EVENTS + more; pos++)
-        gets(c, pos);
+        receives(c, pos);
     gets_nothing(c);
     assert_int_equal(fake_log.reads, 2);
     feed_leave(c);
@@ -154,19 +154,19 @@ static void a_filter_makes_the_only_holes(void **state UNUSED) {
     int bell = 0;
     struct feed_client *c = join_items(h, 0, &bell);
     for (int64_t pos = 2; pos <= 20; pos += 2)
-        gets(c, pos);
+        receives(c, pos);
     fake_log_write(h, 4);
-    gets(c, 22);
-    gets(c, 24);
+    receives(c, 22);
+    receives(c, 24);
     gets_nothing(c);
     feed_leave(c);
     c = join_items(h, 18, &bell);
-    gets(c, 20); /* the last of its page that it wants */
-    gets(c, 22);
+    receives(c, 20); /* the last of its page that it wants */
+    receives(c, 22);
     feed_leave(c);
     fake_log_begin(EPOCH, 21);
     c = join_items(h, 18, &bell);
-    gets(c, 20);
+    receives(c, 20);
     assert_int_equal(feed_client_cursor(c).pos, 21);
     feed_leave(c);
     feed_hub_free(h);
@@ -200,7 +200,7 @@ static void an_ill_database_changes_nothing(void **state UNUSED) {
     assert_int_equal(feed_client_page(c, NULL, &e), V_RETRY);
     assert_int_equal(feed_take(c, &t), FEED_READ);
     fake_log.answer = V_OK;
-    gets(c, 1);
+    receives(c, 1);
     feed_leave(c);
     feed_hub_free(h);
 }
@@ -228,9 +228,9 @@ static void a_stop_is_told_to_all(void **state UNUSED) {
     struct feed_hub *h = hub_at_head(5);
     int bell = 0;
     struct feed_client *c = join(h, 0, &bell);
-    gets(c, 1);
+    receives(c, 1);
     for (int64_t pos = 2; pos <= 5; pos++)
-        gets(c, pos);
+        receives(c, pos);
     gets_nothing(c);
     feed_hub_stop(h);
     assert_int_equal(bell, 1);

@@ -15,7 +15,7 @@ static void what_was_pruned_is_a_gap(void **state UNUSED) {
     struct feed_client *c = join(h, 10, &bell);
     gets_gap(c, (struct feed_id){EPOCH, 10}, (struct feed_id){EPOCH, 50});
     assert_int_equal(feed_client_cursor(c).pos, 50);
-    gets(c, 51);
+    receives(c, 51);
     feed_leave(c);
 
     c = join(h, 100, &bell); /* at the head nothing is missed, even if nothing is kept */
@@ -46,11 +46,11 @@ static void pruned_before_the_reader_came_to_it(void **state UNUSED) {
     assert_int_equal(bell, 1);
     gets_gap(c, (struct feed_id){EPOCH, 100}, (struct feed_id){EPOCH, 150});
     for (int64_t pos = 151; pos <= 200; pos++) /* the page is ahead of the ring */
-        gets(c, pos);
+        receives(c, pos);
     gets_nothing(c);
     fake_log.state.head = 150;
     fake_log_write(h, 51);
-    gets(c, 201);
+    receives(c, 201);
     gets_nothing(c);
     feed_leave(c);
     feed_hub_free(h);
@@ -64,7 +64,7 @@ static void pruned_but_in_the_ring(void **state UNUSED) {
     fake_log.state.oldest = 8;
     feed_hub_state(h, &fake_log.state, 0);
     struct feed_client *c = join(h, 2, &bell);
-    gets(c, 3);
+    receives(c, 3);
     feed_leave(c);
     feed_hub_free(h);
 }
@@ -79,7 +79,7 @@ static void pruned_while_it_reads(void **state UNUSED) {
     struct feed_client *c = join_items(h, 10, &bell);
     fake_log.before = prune_now;
     gets_gap(c, (struct feed_id){EPOCH, 10}, (struct feed_id){EPOCH, 30});
-    gets(c, 32);
+    receives(c, 32);
     feed_leave(c);
     feed_hub_free(h);
 }
@@ -93,9 +93,9 @@ static void a_cursor_beyond_the_head(void **state UNUSED) {
     gets_gap(wrong, (struct feed_id){EPOCH, 99}, (struct feed_id){EPOCH, 45});
     fake_log.state.head = 40;
     fake_log_write(h, 6);
-    gets(c, 45);
-    gets(c, 46);
-    gets(wrong, 46);
+    receives(c, 45);
+    receives(c, 46);
+    receives(wrong, 46);
     feed_leave(c);
     feed_leave(wrong);
     feed_hub_free(h);
@@ -128,12 +128,12 @@ static void a_new_epoch(void **state UNUSED) {
     struct feed_client *at_eight = join(h, -1, &bells[3]);
     fake_log_write(h, 10);
     for (int64_t pos = 1; pos <= 8; pos++)
-        gets(at_eight, pos);
+        receives(at_eight, pos);
     for (int64_t pos = 1; pos <= 10; pos++)
-        gets(ahead, pos);
+        receives(ahead, pos);
     gets_nothing(ahead);
     for (int64_t pos = 1; pos <= 3; pos++)
-        gets(behind, pos);
+        receives(behind, pos);
     /* The new primary has the first seven, and numbers its own from eight on. */
     fake_log_begin(EPOCH + 5, 7);
     fake_log.common = 7;
@@ -149,14 +149,14 @@ static void a_new_epoch(void **state UNUSED) {
     assert_int_equal(t.event->id.pos, 8);
     feed_event_drop(t.event);
     for (int64_t pos = 4; pos <= 9; pos++)
-        gets(behind, pos);
+        receives(behind, pos);
     gets_nothing(behind);
     struct feed_client *late = join(h, 10, &bells[2]); /* of the old life */
     gets_gap(late, (struct feed_id){EPOCH, 10}, (struct feed_id){EPOCH + 5, 7});
-    gets(late, 8);
+    receives(late, 8);
     feed_leave(late);
     late = join(h, 7, &bells[2]);
-    gets(late, 8);
+    receives(late, 8);
     feed_leave(late);
     feed_leave(ahead);
     feed_leave(behind);
@@ -188,11 +188,11 @@ static void a_page_of_the_old_life_is_thrown_away(void **state UNUSED) {
     struct feed_hub *h = hub_at_head(100);
     int bell = 0;
     struct feed_client *c = join(h, 0, &bell);
-    gets(c, 1); /* a page of a hundred lies with the client now */
+    receives(c, 1); /* a page of a hundred lies with the client now */
     fake_log_begin(EPOCH + 5, 20);
     feed_hub_state(h, &fake_log.state, 20);
     for (int64_t pos = 2; pos <= 20; pos++)
-        gets(c, pos);
+        receives(c, pos);
     gets_nothing(c);
     feed_leave(c);
     feed_hub_free(h);

@@ -29,8 +29,8 @@ static void numbers_and_tells(void **state UNUSED) {
     live(1000);
     fake_log.waiting = 2;
     live(FEED_PUBLISH_MS + 1);
-    gets(11);
-    gets(12);
+    receives(11);
+    receives(12);
     gets_nothing();
 }
 
@@ -44,7 +44,7 @@ static void a_ring_from_within_is_heard_at_once(void **state UNUSED) {
     gets_nothing();
     feed_ring(reader);
     step();
-    gets(11);
+    receives(11);
 }
 
 static void nobody_numbers_twice(void **state UNUSED) {
@@ -60,7 +60,7 @@ static void nobody_numbers_twice(void **state UNUSED) {
     live(1001);
     assert_int_equal(times(fake_log_diary(), 'n'), 1);
     live(10);
-    gets(11);
+    receives(11);
 }
 
 static void the_role_is_taken_over(void **state UNUSED) {
@@ -85,7 +85,7 @@ static void with_a_bell_it_looks_once_a_second(void **state UNUSED) {
     fake_log.state.head++; /* someone else has numbered, and rings */
     fake_log.rings = 1;
     live(2);
-    gets(11);
+    receives(11);
 }
 
 /* Each question is a way to the database and back; what comes later will ring. */
@@ -100,7 +100,7 @@ static void a_look_asks_once(void **state UNUSED) {
     step();
     assert_string_equal(fake_log_diary(), "sR");
     for (int64_t pos = 11; pos <= 13; pos++)
-        gets(pos);
+        receives(pos);
 }
 
 static void sqlite_is_looked_at(void **state UNUSED) {
@@ -112,7 +112,7 @@ static void sqlite_is_looked_at(void **state UNUSED) {
     assert_in_range(times(diary, 's'), 18, 22);
     fake_log.state.head++;
     live(FEED_POLL_MS + 1);
-    gets(11);
+    receives(11);
 }
 
 static void while_it_is_busy_it_is_looked_at_more_often(void **state UNUSED) {
@@ -121,10 +121,10 @@ static void while_it_is_busy_it_is_looked_at_more_often(void **state UNUSED) {
     live(1000);
     fake_log.state.head++;
     live(FEED_POLL_MS + 1);
-    gets(11);
+    receives(11);
     fake_log.state.head++;
     live(FEED_BUSY_POLL_MS + 1);
-    gets(12);
+    receives(12);
     fake_log_diary();
     live(FEED_BUSY_MS - FEED_BUSY_POLL_MS);
     assert_in_range(times(fake_log_diary(), 's'), 37, 41);
@@ -164,7 +164,7 @@ static void news_do_not_wait_for_pruning(void **state UNUSED) {
         fake_log.waiting = 1;
         clock_advance(&now, FEED_PUBLISH_MS);
         step();
-        gets(pos);
+        receives(pos);
         const char *diary = fake_log_diary();
         assert_int_equal(times(diary, 'x'), 1);
         assert_before(diary, 'R', 'x');
@@ -177,8 +177,8 @@ static void heals_what_the_triggers_could_not(void **state UNUSED) {
     live(1000);
     fake_log.to_heal = 2;
     live(6000);
-    gets(11);
-    gets(12);
+    receives(11);
+    receives(12);
 }
 
 static void far_behind_it_goes_on_in_rounds(void **state UNUSED) {

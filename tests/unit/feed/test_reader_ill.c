@@ -43,7 +43,7 @@ static void a_bell_that_breaks_is_replaced_before_the_next_look(void **state UNU
     step();
     const char *diary = fake_log_diary();
     assert_before(diary, 'l', 's');
-    gets(11);
+    receives(11);
 }
 
 static void a_database_that_is_away(void **state UNUSED) {
@@ -69,7 +69,7 @@ static void a_database_that_is_away(void **state UNUSED) {
     assert_non_null(strchr(diary, 'a')); /* the role was the old connection's */
     assert_int_equal(feed_down_ms(reader), 0);
     for (int64_t pos = 11; pos <= 13; pos++)
-        gets(pos);
+        receives(pos);
 }
 
 /* Called in the middle of a statement, which takes its time. */
@@ -86,7 +86,7 @@ static void a_statement_that_does_not_return_is_the_databases_fault(void **state
     fake_log.before = answer_late;
     feed_ring(reader);
     step();
-    gets(11);
+    receives(11);
     assert_int_equal(feed_down_ms(reader), 0);
     assert_int_equal(feed_silence_ms(reader), 0);
 }
@@ -141,11 +141,11 @@ static void a_standby_is_looked_at(void **state UNUSED) {
     assert_int_equal(times(diary, 'o'), 0);
     fake_log.state.head++;
     live(FEED_STANDBY_MS + 1);
-    gets(11);
+    receives(11);
     fake_log.standby = false; /* promoted */
     fake_log.waiting = 1;
     live(2000);
-    gets(12);
+    receives(12);
     assert_non_null(strchr(fake_log_diary(), 'l'));
 }
 
@@ -182,7 +182,7 @@ static void a_new_life_of_the_database(void **state UNUSED) {
     fake_log.waiting = 5;
     live(100);
     for (int64_t pos = 11; pos <= 15; pos++)
-        gets(pos);
+        receives(pos);
     gets_nothing();
     fake_log.state = (struct feed_state){.epoch = EPOCH + 1, .head = 14, .oldest = 1};
     fake_log.common = 12;
@@ -192,8 +192,8 @@ static void a_new_life_of_the_database(void **state UNUSED) {
     assert_int_equal(t.from.pos, 15);
     assert_int_equal(t.to.epoch, EPOCH + 1);
     assert_int_equal(t.to.pos, 12);
-    gets(13);
-    gets(14);
+    receives(13);
+    receives(14);
     gets_nothing();
 }
 

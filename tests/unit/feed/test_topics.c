@@ -153,8 +153,8 @@ static void a_topic_that_comes_later(void **state UNUSED) {
     c = feed_join(h, &ask);
     assert_int_equal(hub_topics(h, NULL, 1, &t, &e), V_OK);
     topic_set_drop(t);
-    gets(c, 1);
-    gets(c, 3);
+    receives(c, 1);
+    receives(c, 3);
     gets_nothing(c);
     assert_string_equal(fake_log_diary(), "tR");
     assert_int_equal(hub_topics(h, NULL, 1, &t, &e), V_OK); /* known by now */

@@ -68,7 +68,7 @@ static void reads_strings(void **state) {
         struct json_read r;
         struct str got = STR_NONE;
         json_read_init(&r, &arena, strings[i].json);
-        bool ok = json_string(&r, &got);
+        bool ok = json_text(&r, &got);
         if (ok != (strings[i].want.p != NULL) || ok == r.bad)
             fail_msg("case %zu: %s", i, strings[i].json.p);
         if (!ok)
@@ -96,7 +96,7 @@ static void finds_the_end_at_every_offset(void **state) {
                 size_t len = special[k] == '\\' && at + 1 == n ? n + 1 : n;
                 text[1 + len] = '"';
                 json_read_init(&r, &arena, (struct str){text, len + 2});
-                assert_true(json_string(&r, &got));
+                assert_true(json_text(&r, &got));
                 size_t want = special[k] == '"'                            ? at
                               : special[k] == '\\'                         ? len - 1
                               : special[k] == '\0' || special[k] == '\x80' ? len + 2
@@ -242,7 +242,7 @@ static void nothing_moves_once_bad(void **state) {
     assert_true(r.bad);
     assert_false(json_next_element(&r, &first));
     assert_false(json_next_member(&r, &first, &s));
-    assert_false(json_string(&r, &s));
+    assert_false(json_text(&r, &s));
     assert_false(json_raw_number(&r, &s));
     assert_int_equal(json_peek(&r), JSON_NOTHING);
     assert_false(json_at_end(&r));

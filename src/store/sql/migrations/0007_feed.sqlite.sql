@@ -31,12 +31,14 @@ CREATE TABLE cdc_failures (
 );
 
 -- Writers take turns, so that seq is the order of the commits and the position too. A number is
--- never given out twice, even when every row was pruned.
+-- never given out twice, even when every row was pruned. The CHECK has no IN: SQLite would build a
+-- table of its values for every row that is written.
 CREATE TABLE change_log (
     seq      INTEGER PRIMARY KEY AUTOINCREMENT,
     table_id INTEGER NOT NULL,
     action   TEXT NOT NULL
-        CHECK (action IN ('insert', 'update', 'delete', 'truncate', 'resync')),
+        CHECK (action = 'update' OR action = 'insert' OR action = 'delete' OR
+               action = 'truncate' OR action = 'resync'),
     key      TEXT,
     data     TEXT,
     at       INTEGER NOT NULL

@@ -2,19 +2,19 @@
 
 -- A claim outlives its work: its token must never be given out twice. held: being worked on until
 -- lease_until; free: not held, to be claimed again, not before next_try_at; done: its row is final,
--- with this outcome.
+-- with this outcome. No CHECK with IN: SQLite builds a table of its values for every row.
 CREATE TABLE claims (
     source      TEXT NOT NULL,
     key         TEXT NOT NULL,
     token       INTEGER NOT NULL,
-    state       TEXT NOT NULL CHECK (state IN ('held', 'free', 'done')),
+    state       TEXT NOT NULL CHECK (state = 'held' OR state = 'done' OR state = 'free'),
     holder      TEXT,
     lease_until INTEGER,
     attempts    INTEGER NOT NULL DEFAULT 0,
     next_try_at INTEGER,
     error_class TEXT,
     error       TEXT,
-    outcome     TEXT CHECK (outcome IN ('match', 'no_match', 'failed')),
+    outcome     TEXT CHECK (outcome = 'match' OR outcome = 'no_match' OR outcome = 'failed'),
     updated_at  INTEGER,
     PRIMARY KEY (source, key)
 ) WITHOUT ROWID;
