@@ -1,7 +1,8 @@
 #!/bin/sh
-# All of it from end to end without a network: a made-up upstream with some trouble in it, and
-# `tain up` against it, in a temporary folder that is gone afterwards. On a terminal it runs until
-# Ctrl-C; without one it shows that the page answers, and ends.
+# All of it from end to end without a network: a made-up upstream with some trouble in it, stand-ins
+# for the services behind links, and `tain up` against them, in a temporary folder that is gone
+# afterwards. On a terminal it runs until Ctrl-C; without one it shows that the page answers and
+# that a link is looked up, and ends.
 #   tools/demo.sh [ids]
 set -eu
 cd "$(dirname "$0")/.."
@@ -31,11 +32,14 @@ address() {
     sed -n 's/.* at \(http[^ ]*\).*/\1/p' "$2"
 }
 
-"$tain" demo --port 0 --maxitem "$ids" --fresh --grow 0.14 \
+"$tain" demo --port 0 --maxitem "$ids" --fresh --grow 0.14 --services \
     --fault share=0.002:status=500:times=2 --fault rate=0.002:reset \
     --fault share=0.001:garbage:times=1 --fault id=4242:status=503 >"$work/upstream" &
 upstream=$!
 hn=$(address "$upstream" "$work/upstream" "the upstream")
+until grep -q '^# ready' "$work/upstream"; do sleep 0.05; done
+grep '^export ' "$work/upstream" >"$work/services" # where Reddit and the others are made up
+. "$work/services"
 echo "a made-up Hacker News of $ids items, with some trouble in it: $hn"
 
 start() {
@@ -48,6 +52,10 @@ if [ -t 1 ] && [ -t 2 ]; then
     echo
     echo "Open the address below in a browser. The newest days come first, history behind."
     echo "Ctrl-C stops it and leaves nothing behind."
+    echo
+    echo "Paste one of these at /add and watch who discussed it, and what it says, come in:"
+    sed -n 's/^# \(.*: .*\)/    \1/p' "$work/upstream"
+    echo
     start --log-level warn
     wait "$up"
     exit

@@ -4,6 +4,7 @@
 #include "cli/shapes.h"
 
 #include "demo/server.h"
+#include "demo/services.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -33,10 +34,12 @@ static int dump(const struct settings *s) {
 }
 
 /* The line that scripts wait for: it is out before the first request can come. */
-static void announce(const struct settings *s, const struct demo *demo) {
+static void announce(const struct settings *s, struct demo *demo) {
     bool v6 = strchr(s->bind, ':');
     printf("demo upstream at http://%s%s%s:%d/v0 (seed %" PRId64 ", maxitem %" PRId64 ")\n",
            v6 ? "[" : "", s->bind, v6 ? "]" : "", demo_port(demo), s->seed, s->maxitem);
+    if (s->services)
+        demo_services_tell(demo, stdout);
     fflush(stdout);
 }
 
@@ -67,6 +70,7 @@ int cmd_demo(struct settings *s) {
         .threads = (int)s->threads,
         .faults = (const char *const *)s->fault.items,
         .n_faults = s->fault.n,
+        .services = s->services,
     };
     struct demo *demo = NULL;
     struct err e;

@@ -276,6 +276,10 @@ static const struct option_def table[] = {
     {"fresh", OPTION_BOOL, FIELD(fresh), CMD_DEMO,
      .help = "The newest item is of this minute, each one before it seven seconds older. Without "
              "it time begins in 2006, and the same ids are the same items in every run."},
+    {"services", OPTION_BOOL, FIELD(services), CMD_DEMO,
+     .help = "Stand in for the services behind links, too: Reddit, HN Search, Anthropic, and the "
+             "sites of the articles that stories name. What a worker needs in its environment to "
+             "find them is printed behind the first line."},
     {"bind", OPTION_STRING, FIELD(bind), CMD_DEMO, "127.0.0.1", .accepts = shape_address,
      .allowed = "a numeric address, such as 127.0.0.1 or ::1", .metavar = "ADDR",
      .help = "Address to listen on."},

@@ -121,6 +121,7 @@ struct settings {
     int64_t seed, maxitem;
     double grow; /* ids per second */
     bool fresh;
+    bool services;
     char *bind;
     int64_t port, threads;
     struct string_list fault;

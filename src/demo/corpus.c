@@ -86,6 +86,14 @@ void corpus_set_maxitem(struct corpus *c, int64_t maxitem) {
     atomic_store_explicit(&c->maxitem, to, memory_order_relaxed);
 }
 
+void corpus_set_sites(struct corpus *c, int port) {
+    atomic_store_explicit(&c->sites, port, memory_order_relaxed);
+}
+
+int corpus_sites(const struct corpus *c) {
+    return atomic_load_explicit(&c->sites, memory_order_relaxed);
+}
+
 /* The entry of the id, or the free one where it belongs. */
 static struct change *change_at(const struct corpus *c, int64_t id) {
     size_t at = (size_t)rng_mix((uint64_t)id) % CHANGE_SLOTS;

@@ -55,6 +55,11 @@ int64_t corpus_maxitem(const struct corpus *c);
 /* Kids, parts and descendants only ever name ids up to maxitem, so old items change with it. */
 void corpus_set_maxitem(struct corpus *c, int64_t maxitem);
 
+/* From here on stories name articles of the sites that the server has at this port (see
+ * demo/articles.h), instead of addresses under .example that nobody answers. */
+void corpus_set_sites(struct corpus *c, int port);
+int corpus_sites(const struct corpus *c); /* the port; 0: there are none */
+
 /* Appends the item as the upstream serves it: a JSON object, or null when there is none. */
 void corpus_item(const struct corpus *c, int64_t id, struct strbuf *out);
 /* The same with "[delayed]" for the text of a comment. */

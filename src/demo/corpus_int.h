@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "demo/corpus.h"
+#include "demo/corpus_words.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -49,6 +50,7 @@ struct corpus {
     int64_t first_time;
     struct corpus_rates rates;
     _Atomic int64_t maxitem;
+    _Atomic int sites; /* the port of the articles' sites; 0: there are none */
     _Atomic size_t n_changes;
     _Atomic uint32_t user_versions[CORPUS_USERS];
     pthread_rwlock_t lock;
@@ -69,6 +71,8 @@ enum salt {
     SALT_DELAYED,
     SALT_CHANGE,
     SALT_USER,
+    SALT_ARTICLE,
+    SALT_POST,
 };
 
 static inline uint64_t corpus_hash(const struct corpus *c, enum salt salt, int64_t id) {
@@ -124,6 +128,16 @@ enum title_class text_title_class(const struct corpus *c, int64_t id);
 void text_title(const struct corpus *c, const struct item *it, struct strbuf *out);
 void text_url(const struct corpus *c, const struct item *it, struct strbuf *out);
 void text_body(const struct corpus *c, const struct item *it, struct strbuf *out);
+/* The number of the article that a story names; 0: it names none. See demo/articles.h. */
+int64_t text_article(const struct corpus *c, const struct item *it);
+#define ARTICLES_POPULAR 300 /* 1 to this one are submitted again and again */
+#define ARTICLES_OWN 1000    /* and the id of the only story that names it */
+/* One of the templates, filled, with a capital; any template. */
+void text_line(const struct corpus *c, struct rng *r, const struct words *w, struct strbuf *out);
+void text_expand(const struct corpus *c, struct rng *r, const char *template, struct strbuf *out);
+/* articles.c: the article's URL as this story has it, with whatever a newsletter added to it. */
+void article_submitted_url(const struct corpus *c, int64_t number, int64_t story,
+                           struct strbuf *out);
 
 void text_user_name(const struct corpus *c, int user, char out[CORPUS_NAME_MAX]);
 int text_user_find(const struct corpus *c, struct str name); /* -1: nobody */

@@ -87,6 +87,16 @@ static void capitalise(struct strbuf *out, size_t from) {
         out->p[from] = (char)toupper((unsigned char)out->p[from]);
 }
 
+void text_line(const struct corpus *c, struct rng *r, const struct words *w, struct strbuf *out) {
+    size_t from = out->n;
+    expand_any(c, r, w, out);
+    capitalise(out, from);
+}
+
+void text_expand(const struct corpus *c, struct rng *r, const char *template, struct strbuf *out) {
+    expand(c, r, str_of(template), out);
+}
+
 static void add_sentence(const struct corpus *c, struct rng *r, struct strbuf *out) {
     size_t from = out->n;
     expand_any(c, r, &WORDS_SENTENCE, out);
@@ -223,15 +233,35 @@ void text_title(const struct corpus *c, const struct item *it, struct strbuf *ou
         strbuf_addf(out, " (updated, %u)", it->change.edits);
 }
 
+static bool has_url(const struct corpus *c, const struct item *it) {
+    bool job = it->kind == KIND_JOB;
+    return it->kind != KIND_POLL && !(job && has_body(c, it)) &&
+           (job || text_title_class(c, it->id) != TITLE_ASK);
+}
+
 /* One story in twelve names one of a few hundred popular articles, so the same page is submitted
  * again and again under different tracking parameters. */
-void text_url(const struct corpus *c, const struct item *it, struct strbuf *out) {
-    bool job = it->kind == KIND_JOB;
-    if (it->kind == KIND_POLL || (job && has_body(c, it)) ||
-        (!job && text_title_class(c, it->id) == TITLE_ASK))
-        return;
+static uint64_t popular_article(struct rng *r) {
+    return rng_below(r, 12) == 0 ? 1 + rng_below(r, ARTICLES_POPULAR) : 0;
+}
+
+int64_t text_article(const struct corpus *c, const struct item *it) {
     struct rng r = {corpus_hash(c, SALT_URL, it->id)};
-    uint64_t popular = rng_below(&r, 12) == 0 ? 1 + rng_below(&r, 300) : 0;
+    if (!has_url(c, it))
+        return 0;
+    int64_t popular = (int64_t)popular_article(&r);
+    return popular ? popular : ARTICLES_OWN + it->id;
+}
+
+void text_url(const struct corpus *c, const struct item *it, struct strbuf *out) {
+    if (!has_url(c, it))
+        return;
+    if (corpus_sites(c)) {
+        article_submitted_url(c, text_article(c, it), it->id, out);
+        return;
+    }
+    struct rng r = {corpus_hash(c, SALT_URL, it->id)};
+    uint64_t popular = popular_article(&r);
     struct rng article = {popular ? corpus_hash(c, SALT_URL, -(int64_t)popular) : rng_next(&r)};
     static const char *const SCHEMES[] = {"https://", "https://", "https://", "http://",
                                           "HTTPS://"};

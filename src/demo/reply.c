@@ -31,6 +31,11 @@ enum MHD_Result reply_json(struct MHD_Connection *c, unsigned status, struct str
     return queue(c, status, from_buffer(body, JSON_TYPE));
 }
 
+enum MHD_Result reply_page(struct MHD_Connection *c, unsigned status, const char *type,
+                           struct strbuf *body) {
+    return queue(c, status, from_buffer(body, type));
+}
+
 static struct MHD_Response *error_response(const char *message) {
     struct strbuf body;
     strbuf_init(&body, 2048);

@@ -12,6 +12,8 @@
 
 /* Takes the buffer's memory; the buffer is empty afterwards. */
 enum MHD_Result reply_json(struct MHD_Connection *c, unsigned status, struct strbuf *body);
+enum MHD_Result reply_page(struct MHD_Connection *c, unsigned status, const char *type,
+                           struct strbuf *body);
 /* {"error":"..."} */
 enum MHD_Result reply_error(struct MHD_Connection *c, unsigned status, const char *message);
 /* {"error":"..."}; retry_after -1: no such header. */

@@ -2,6 +2,7 @@
 
 #include "demo/reply.h"
 #include "demo/server_int.h"
+#include "demo/services_int.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -40,6 +41,8 @@ static enum MHD_Result answer_other(struct request *r, const char *path) {
 }
 
 static enum MHD_Result answer(struct request *r, const char *path, bool post) {
+    if (services_route(r, path))
+        return services_answer(r, path);
     if (strncmp(path, "/demo/", 6) == 0) {
         stats_count(&r->demo->stats.requests[EP_CONTROL]);
         return control_answer(r, path + 6, post);
@@ -142,6 +145,8 @@ static enum verdict start_http(struct demo *d, const struct demo_options *o, str
         return err_set(e, V_FATAL, "demo", error, "cannot listen on %s port %d: %s",
                        o->bind_host ? o->bind_host : "127.0.0.1", o->port, strerror(error));
     d->port = MHD_get_daemon_info(d->mhd, MHD_DAEMON_INFO_BIND_PORT)->port;
+    if (o->services)
+        corpus_set_sites(d->corpus, d->port);
     return V_OK;
 }
 

@@ -25,6 +25,7 @@ struct demo_options {
     int keep_alive_ms;                /* of event streams; 0: 30 seconds */
     const char *const *faults;        /* specs as in demo/faults.h */
     size_t n_faults;
+    bool services; /* stands in for the services behind links, too; see demo/services.h */
     /* For "for=60s", "drop=500", growth and keep-alive, which all come within a few real
      * milliseconds of their time; NULL: the machine's. Delays and bursts are always real. */
     const struct clock *clock;

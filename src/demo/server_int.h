@@ -13,7 +13,8 @@
 #include <microhttpd.h>
 #include <pthread.h>
 
-#define CONTROL_BODY_MAX (64 * 1024)
+#define CONTROL_BODY_MAX (256 * 1024)
+#define DEMO_SERVICES 3
 
 struct demo {
     struct MHD_Daemon *mhd;
@@ -32,6 +33,7 @@ struct demo {
     int64_t grow_from, grow_since_ms;
     int keep_alive_ms;
     int64_t next_keep_alive_ms; /* of the waker thread */
+    _Atomic int64_t service_calls[DEMO_SERVICES];
 };
 
 struct request {
@@ -44,6 +46,7 @@ struct request {
     struct str name;       /* user: points into the URL, which lives as long */
     struct fault_action action;
     bool begun;         /* counted, and its fault taken */
+    bool service_ill;   /* of a service: it will not answer well */
     struct strbuf body; /* of a POST */
 };
 

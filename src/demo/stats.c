@@ -56,8 +56,8 @@ void stats_reset(struct stats *s) {
 }
 
 void stats_render(const struct stats *s, int64_t maxitem, struct strbuf *out) {
-    static const char *const NAMES[EP_COUNT] = {"item", "maxitem", "updates", "user",
-                                                "list", "stream",  "control", "other"};
+    static const char *const NAMES[EP_COUNT] = {"item",   "maxitem", "updates", "user", "list",
+                                                "stream", "control", "service", "other"};
     strbuf_adds(out, "{\"requests\":{");
     for (int i = 0; i < EP_COUNT; i++)
         strbuf_addf(out, "%s\"%s\":%lld", i ? "," : "", NAMES[i], (long long)s->requests[i]);

@@ -16,7 +16,8 @@ enum endpoint {
     EP_LIST,
     EP_STREAM,
     EP_CONTROL,
-    EP_OTHER, /* unknown paths, wrong methods, item paths without .json */
+    EP_SERVICE, /* of those behind links */
+    EP_OTHER,   /* unknown paths, wrong methods, item paths without .json */
     EP_COUNT
 };
 
