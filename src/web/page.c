@@ -11,8 +11,8 @@
 static const struct {
     const char *path, *name;
 } entries[] = {
-    {"/", "top"},    {"/newest", "new"}, {"/best", "best"},
-    {"/ask", "ask"}, {"/show", "show"},  {"/jobs", "jobs"},
+    {"/", "top"},      {"/newest", "new"}, {"/best", "best"},   {"/ask", "ask"},
+    {"/show", "show"}, {"/jobs", "jobs"},  {"/links", "links"}, {"/add", "add"},
 };
 
 /* A hand mirror seen from the front: the glass, and the light on it. */
@@ -67,6 +67,9 @@ void page_begin(struct strbuf *b, const struct page_head *h) {
                    "<meta name=\"color-scheme\" content=\"light dark\">\n");
     if (h->no_index)
         strbuf_adds(b, "<meta name=\"robots\" content=\"noindex\">\n");
+    if (h->again_s)
+        strbuf_addf(b, "<noscript><meta http-equiv=\"refresh\" content=\"%d\"></noscript>\n",
+                    h->again_s);
     strbuf_addf(b,
                 "<link rel=\"icon\" type=\"image/svg+xml\" href=\"%s\">\n"
                 "<link rel=\"stylesheet\" href=\"%s\">\n"

@@ -18,6 +18,7 @@ struct page_head {
     const char *here; /* path of the entry of the navigation that this page is; NULL: none */
     struct str query; /* what stands in the search box */
     bool no_index;    /* search engines shall not keep this page */
+    int again_s;      /* without script it is asked for again after so many seconds; 0: it is not */
 };
 
 /* Begins the page, up to and with <main>. */

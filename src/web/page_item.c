@@ -2,6 +2,7 @@
 #include "web/page_routes.h"
 
 #include "web/json_fields.h"
+#include "web/link_parts.h"
 #include "web/page.h"
 #include "web/page_thread.h"
 
@@ -17,7 +18,8 @@
 struct around {
     struct read_item it, story; /* story: of a comment; id 0 when it is not stored */
     struct read_items options;  /* of a poll */
-    bool revised;
+    struct link_view link;      /* of a story's URL; id 0 when there is none */
+    bool revised, may_write;
     int64_t now; /* unix seconds */
 };
 
@@ -27,6 +29,22 @@ static enum verdict missing_item(struct call *c, int64_t id, struct err *e) {
     snprintf(message, sizeof message, "There is no item %lld here.", (long long)id);
     snprintf(original, sizeof original, PAGE_HN_ITEM "%lld", (long long)id);
     return page_missing(c, message, str_of(original), e);
+}
+
+static bool has_article(const struct item *i) {
+    return item_is_root(i) && page_may_link(i->url) && i->url_key.p;
+}
+
+/* What else there is about the article of a story. */
+static enum verdict read_link(struct call *c, struct around *x, struct err *e) {
+    if (!has_article(&x->it.item))
+        return V_OK;
+    enum verdict v = store_link_find(c->store, c->arena, x->it.item.url_key, &x->link.link, e);
+    if (v == V_NOT_FOUND) {
+        x->link.link.id = 0;
+        return V_OK;
+    }
+    return v == V_OK ? link_view_read(c, false, &x->link, e) : v;
 }
 
 static enum verdict read_around(struct call *c, int64_t id, struct around *ret, struct err *e) {
@@ -48,7 +66,7 @@ static enum verdict read_around(struct call *c, int64_t id, struct around *ret, 
     if (v == V_OK)
         v = store_have_revisions(c->store, c->arena, &id, 1, &found, &n, e);
     ret->revised = v == V_OK && n > 0;
-    return v;
+    return v == V_OK ? read_link(c, ret, e) : v;
 }
 
 /* The item itself -----------------------------------------------------------------------------
@@ -85,6 +103,16 @@ static void more_links(struct strbuf *b, const struct around *x) {
     strbuf_adds(b, ".json?print=pretty\">as JSON</a> <span>");
     seen(b, "last looked at ", x->it.last_fetched_at, x->now);
     strbuf_adds(b, "</span></p>");
+}
+
+/* A story whose article nobody has looked up yet can be made a link. */
+static void add_button(struct strbuf *b, const struct item *i) {
+    if (i->dead || i->deleted || i->url.n > LINK_URL_MAX)
+        return;
+    strbuf_adds(b, "<form class=\"inline\" action=\"/add\" method=\"post\">"
+                   "<input type=\"hidden\" name=\"url\" value=\"");
+    strbuf_add_html(b, i->url);
+    strbuf_adds(b, "\"><button type=\"submit\">add as link</button></form>\n");
 }
 
 static void poll_options(struct strbuf *b, const struct read_items *options) {
@@ -166,6 +194,10 @@ static void the_item(struct strbuf *b, const struct around *x) {
     page_text(b, i->text);
     poll_options(b, &x->options);
     more_links(b, x);
+    if (x->link.link.id)
+        link_beside(b, &x->link, i->id);
+    else if (has_article(i) && x->may_write)
+        add_button(b, i);
     strbuf_adds(b, "</article>\n");
 }
 

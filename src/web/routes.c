@@ -17,6 +17,9 @@ static const struct route_table *const tables[] = {
     &page_item_routes,                        /* /item */
     &page_user_routes,                        /* /user */
     &page_search_routes, &page_status_routes, /* /search */
+    &page_add_routes,                         /* /add */
+    &page_link_routes,                        /* /link/ID */
+    &page_links_routes,                       /* /links */
     &search_api_routes,                       /* /api/v1/search, ..., /api/v1/users/NAME */
     &events_routes,                           /* /events */
     &thread_routes, /* /api/v1/items/ID, /api/stories/ID/tree, /api/discussions */

@@ -23,9 +23,12 @@ TAGS = set('''
     h4 p div span a abbr ul ol li dl dt dd form fieldset legend label input select option button
     script link meta time i b em strong mark small pre code meter progress table caption thead
     tbody tr th td svg g circle rect path line polyline polygon text tspan desc defs
-    linearGradient stop figure figcaption output'''.lower().split())
+    linearGradient stop figure figcaption output noscript'''.lower().split())
 BAD_ATTRIBUTES = {'style', 'srcdoc', 'formaction', 'xlink:href', 'background'}
 ADDRESSES = {'href', 'src', 'action'}
+# The one address of another kind: a bookmark, which is dragged away and not followed.
+BOOKMARK = re.compile(r"javascript:location\.href='http://127\.0\.0\.1:\d+/add\?url='"
+                      r'\+encodeURIComponent\(location\.href\)')
 PAGES_MAX = 20000
 
 
@@ -67,7 +70,7 @@ class Page(html.parser.HTMLParser):
     def attribute(self, tag, name, value):
         if name.startswith('on') or name in BAD_ATTRIBUTES:
             self.note(f'{name} on <{tag}>')
-        if name in ADDRESSES:
+        if name in ADDRESSES and not BOOKMARK.fullmatch(value):
             scheme = urllib.parse.urlsplit(value.strip()).scheme.lower()
             if scheme not in ('', 'http', 'https', 'mailto') or value.startswith('//'):
                 self.note(f'{name}="{value[:60]}"')
@@ -161,7 +164,8 @@ class Pages:
         for vector in hostile.VECTORS:
             quoted = urllib.parse.quote(vector)
             for path in (f'/user?id={quoted}', f'/search?q={quoted}', f'/item?id={quoted}',
-                         f'/?p={quoted}', f'/discussions?url={quoted}',
+                         f'/?p={quoted}', f'/discussions?url={quoted}', f'/links?q={quoted}',
+                         f'/add?url={quoted}', f'/add?url=http://e.example/{quoted}',
                          f'/discussions?url=http://e.example/{quoted}', f'/{quoted}'):
                 status, headers, body = self.fetch(path)
                 self.assertIn(status, (200, 400, 404), path)
@@ -173,7 +177,8 @@ class Pages:
         for path, code in (('/item?id=999999', 404), ('/item', 400), ('/item?id=x', 400),
                            ('/item?id=0', 400), ('/item?id=-5', 400), ('/nothing', 404),
                            ('/user', 400), ('/user?id=nobody-of-that-name', 404),
-                           ('/?p=0', 400), ('/?p=99999999999999999999', 400),
+                           ('/?p=0', 400), ('/link/0', 404), ('/link/x', 404), ('/link/99', 404),
+                           ('/link/', 404), ('/links?before=0', 400), ('/?p=99999999999999999999', 400),
                            ('/item/revisions?id=999999', 404), ('/discussions', 400),
                            ('/user?id=someone&show=all-of-it', 400)):
             status, headers, body = self.fetch(path)
