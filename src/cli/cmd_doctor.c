@@ -71,6 +71,7 @@ int cmd_doctor(struct settings *s) {
     c->s = s;
     doctor_database(c);
     doctor_upstream(c);
+    doctor_services(c);
     doctor_machine(c);
     doctor_libraries(c);
     doctor_configuration(c);

@@ -34,6 +34,7 @@ void doctor_feed(struct checkup *c, struct store *store);
 void doctor_lanes(struct checkup *c, struct store *store);
 void doctor_plan(struct checkup *c, struct store *store); /* of --sources */
 void doctor_upstream(struct checkup *c);
+void doctor_services(struct checkup *c); /* those behind links */
 void doctor_machine(struct checkup *c);
 void doctor_libraries(struct checkup *c);
 /* Where each option that is not at its default came from. */

@@ -1,5 +1,6 @@
 /* This machine, the libraries, and what the options say. */
 #include "cli/doctor.h"
+#include "cli/services_env.h"
 
 #include "cli/options.h"
 #include "mirror/libraries.h"
@@ -101,6 +102,8 @@ static bool is_known_variable(const char *name, size_t n) {
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
         if (strlen(others[i]) == n && strncmp(others[i], name, n) == 0)
             return true;
+    if (is_service_var(name, n))
+        return true;
     size_t count;
     const struct option_def *table = option_table(&count);
     for (size_t i = 0; i < count; i++) {

@@ -1,18 +1,12 @@
 #include "cli/linking.h"
 
 #include "base/log.h"
+#include "cli/services_env.h"
 #include "net/guard.h"
-
-#include <stdlib.h>
 
 #define USER_AGENT "tain/" TAIN_VERSION " (self-hosted mirror of Hacker News)"
 #define SUMMARY_TOKENS 400
 #define MILLIONTHS 1e6
-
-static struct str variable(const char *name) {
-    const char *value = getenv(name);
-    return value && *value ? str_of(value) : STR_NONE;
-}
 
 static enum verdict make(void *arg, int index UNUSED, void **ret_worker, struct err *e UNUSED) {
     *ret_worker = arg;
@@ -46,9 +40,11 @@ static enum verdict start_thread(struct linking *w, struct err *e) {
 }
 
 static enum verdict start_engine(struct linking *w, const struct settings *s, struct err *e) {
-    const struct guard_options guard = {.allow = variable("TAIN_FETCH_ALLOW").p};
+    const struct guard_options guard = {.allow = service_var(VAR_FETCH_ALLOW).p};
     struct str agent = STR(USER_AGENT);
-    enum verdict v = guard_new(&guard, &w->guard, e);
+    enum verdict v = services_env_check(e);
+    if (v == V_OK)
+        v = guard_new(&guard, &w->guard, e);
     if (v == V_OK)
         v = caller_http_new(&clock_machine, USER_AGENT, w->guard, &w->caller, e);
     if (v != V_OK)
@@ -58,8 +54,8 @@ static enum verdict start_engine(struct linking *w, const struct settings *s, st
         .clock = &clock_machine,
         .caller = w->caller,
         .holder = w->holder,
-        .anthropic = {.url = variable("TAIN_ANTHROPIC_URL"),
-                      .key = variable("ANTHROPIC_API_KEY"),
+        .anthropic = {.url = service_var(VAR_ANTHROPIC_URL),
+                      .key = service_var(VAR_ANTHROPIC_API_KEY),
                       .model = str_of(s->summary_model),
                       .max_tokens = SUMMARY_TOKENS,
                       .user_agent = agent},
@@ -67,9 +63,9 @@ static enum verdict start_engine(struct linking *w, const struct settings *s, st
                    .per_million_in = (int64_t)(s->summary_price_in * MILLIONTHS),
                    .per_million_out = (int64_t)(s->summary_price_out * MILLIONTHS)},
     };
-    reddit_conf_init(&o.reddit, variable("TAIN_REDDIT_URL"), variable("TAIN_REDDIT_CLIENT_ID"),
-                     variable("TAIN_REDDIT_CLIENT_SECRET"), agent);
-    hn_search_conf_init(&o.hn, variable("TAIN_HN_SEARCH_URL"), agent, &w->arena);
+    reddit_conf_init(&o.reddit, service_var(VAR_REDDIT_URL), service_var(VAR_REDDIT_CLIENT_ID),
+                     service_var(VAR_REDDIT_CLIENT_SECRET), agent);
+    hn_search_conf_init(&o.hn, service_var(VAR_HN_SEARCH_URL), agent, &w->arena);
     return link_engine_new(&o, &w->engine, e);
 }
 

@@ -17,6 +17,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -36,6 +37,7 @@ PATIENCE = float(os.environ.get('TEST_PATIENCE', 1))  # deadlines are so many ti
 LEAST = 300  # seconds that the shortest of them is
 ANSWER = LEAST * PATIENCE  # seconds for an answer to a single request
 TICK_NS = 20_000_000  # two ticks of the slowest clock there is
+SERVICE_URLS = ('TAIN_REDDIT_URL', 'TAIN_HN_SEARCH_URL', 'TAIN_ANTHROPIC_URL')
 YOUNG_SPAN = 20000  # a null within this distance of maxitem is not believed at once
 
 # A run in tests: no pace of its own, short waits, a report to read.
@@ -67,12 +69,24 @@ def wait_until(condition, seconds=LEAST, what='the condition', every=0.01):
         time.sleep(every)
 
 
+@functools.lru_cache(maxsize=1)
+def _closed():
+    """A port of this machine that is taken and that nobody listens at, as long as we live."""
+    taken = socket.socket()
+    taken.bind(('127.0.0.1', 0))
+    atexit.register(taken.close)
+    return taken.getsockname()[1]
+
+
 def environment(extra=None):
     """The caller's, without what would change a run and without keys of services, with English
-    messages, and without metrics: the default port is one for all tests that run at once. None
-    takes a variable out."""
+    messages, and without metrics: the default port is one for all tests that run at once. The
+    services behind links are at a closed port, so that no test asks the real ones. None takes a
+    variable out, but not these: they are back at the closed port."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(('TAIN_', 'PG', 'ANTHROPIC_'))}
     env.update({'LC_ALL': 'C.UTF-8', 'TAIN_METRICS_BIND': 'none'}, **(extra or {}))
+    for name in SERVICE_URLS:
+        env[name] = env.get(name) or f'http://127.0.0.1:{_closed()}'
     return {k: v for k, v in env.items() if v is not None}
 
 

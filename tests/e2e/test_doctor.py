@@ -209,7 +209,74 @@ class Configuration(OnSqlite, Doctor):
         self.assertIn('TAIN_BATCH_SIZE', result.err)
 
 
+class Services(OnSqlite, Doctor):
+    """What the environment says of the services behind links; never the secrets in it."""
+
+    def services(self, code=EXIT_DONE, **env):
+        demo, archive = self.demo(), self.archive()
+        self.run_tain('migrate', '--db', archive.uri)
+        result = self.run_tain('doctor', '--json', '--db', archive.uri, '--upstream', demo.url,
+                               env=env)
+        self.assertEqual(result.code, code, result)
+        for name, value in env.items():
+            if ('KEY' in name or 'CLIENT' in name) and value:
+                self.assertNotIn(value.strip(), result.out)
+        self.assertEqual([check for check in result.report['checks']
+                          if check['name'] == 'environment'], [])
+        return [(check['level'], check['text'] + '; ' + (check['advice'] or ''))
+                for check in result.report['checks'] if check['name'] == 'services']
+
+    def assert_said(self, level, words, said):
+        self.assertTrue([text for found, text in said if found == level and words in text], said)
+
+    def test_without_credentials(self):
+        said = self.services()
+        self.assertEqual({level for level, _ in said}, {'ok'})
+        self.assert_said('ok', 'Reddit: no credentials; 10 calls a minute', said)
+        self.assert_said('ok', 'with TAIN_REDDIT_CLIENT_ID and TAIN_REDDIT_CLIENT_SECRET', said)
+        self.assert_said('ok', 'no key; summaries are skipped; with ANTHROPIC_API_KEY', said)
+        self.assert_said('ok', '(by TAIN_HN_SEARCH_URL)', said)
+
+    def test_with_credentials(self):
+        said = self.services(TAIN_REDDIT_CLIENT_ID='an-id-4711', ANTHROPIC_API_KEY='a-key-4711',
+                             TAIN_REDDIT_CLIENT_SECRET='a-secret-4711',
+                             TAIN_REDDIT_URL='http://127.0.0.1:9/reddit/')
+        self.assertEqual({level for level, _ in said}, {'ok'})
+        self.assert_said('ok', 'Reddit: http://127.0.0.1:9/reddit/ (by TAIN_REDDIT_URL)', said)
+        self.assert_said('ok', 'credentials are set; 30 calls a minute', said)
+        self.assert_said('ok', 'a key is set', said)
+
+    def test_what_is_malformed(self):
+        for name, value, words in (
+                ('TAIN_REDDIT_URL', 'www.reddit.com', 'is not of the form https://HOST'),
+                ('TAIN_HN_SEARCH_URL', 'ftp://a.example', 'is not of the form https://HOST'),
+                ('TAIN_HN_SEARCH_URL', 'https://', 'is not of the form https://HOST'),
+                ('TAIN_ANTHROPIC_URL', 'https://a b', 'no URL has'),
+                ('TAIN_ANTHROPIC_URL', 'https://a/?key=1', 'has a query'),
+                ('TAIN_REDDIT_URL', 'https://me:4711@a.example', 'has a user or a password'),
+                ('ANTHROPIC_API_KEY', 'a-key-4711\n', 'line ends'),
+                ('TAIN_REDDIT_CLIENT_ID', 'an-id-4711', 'TAIN_REDDIT_CLIENT_SECRET is not'),
+                ('TAIN_FETCH_ALLOW', 'localhost', 'HOST:PORT')):
+            with self.subTest(name, value=value):
+                said = self.services(EXIT_FAILED, **{name: value})
+                self.assert_said('fail', name, said)
+                self.assert_said('fail', words, said)
+                self.assertNotIn('4711', str(said))
+
+    def test_what_is_malformed_keeps_a_worker_from_starting(self):
+        archive = self.archive()
+        result = self.run_tain('enrich', '--db', archive.uri,
+                               env={'TAIN_ANTHROPIC_URL': 'api.example.org'})
+        self.assertEqual(result.code, EXIT_USAGE, result)
+        self.assertIn('TAIN_ANTHROPIC_URL is not of the form https://HOST', result.err)
+
+    def test_pages_of_this_machine(self):
+        said = self.services(TAIN_FETCH_ALLOW='localhost:8080')
+        self.assert_said('warn', 'TAIN_FETCH_ALLOW: pages may be fetched from this machine', said)
+
+
 del Doctor, Healthy  # not tests themselves
+
 
 if __name__ == '__main__':
     unittest.main()

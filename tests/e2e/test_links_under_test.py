@@ -9,7 +9,8 @@ import unittest
 import unittest.mock
 import urllib.parse
 
-from lib import ROOT, OnPostgres, OnSqlite, environment, wait_until
+from lib import (ANSWER, ROOT, SERVICE_URLS, OnPostgres, OnSqlite, environment,
+                 wait_until)
 from article import WORDS
 from links_under_test import LinksTest
 from services import KEY
@@ -97,6 +98,36 @@ class Services(OnSqlite, LinksTest):
                           and 'ANTHROPIC' in name], [])
         with unittest.mock.patch.dict(os.environ, {'ANTHROPIC_API_KEY': 'of a developer'}):
             self.assertNotIn('ANTHROPIC_API_KEY', environment())
+
+    def test_no_test_asks_the_real_services(self):
+        """Whatever a test says or forgets to say, their addresses are of this machine, and those
+        that were not said are closed."""
+        real = {'TAIN_REDDIT_URL': 'https://www.reddit.com', 'ANTHROPIC_API_KEY': 'real'}
+        with unittest.mock.patch.dict(os.environ, real):
+            for extra in (None, {}, {name: None for name in SERVICE_URLS},
+                          {name: '' for name in SERVICE_URLS}):
+                env = environment(extra)
+                for name in SERVICE_URLS:
+                    at = urllib.parse.urlsplit(env[name])
+                    self.assertEqual(at.hostname, '127.0.0.1')
+                    with self.assertRaises(ConnectionRefusedError):
+                        socket.create_connection((at.hostname, at.port), timeout=ANSWER).close()
+
+    def test_a_worker_without_services_gets_nowhere(self):
+        """It knows no address but the closed ones: each call fails, and is tried again."""
+        links = self.links()
+        links.archive.execute("INSERT INTO links (url, url_key) VALUES ('https://a.example/', 'a')")
+        worker = self.start('enrich', '--db', links.archive.uri,
+                            env={'ANTHROPIC_API_KEY': 'of-a-test'})
+
+        def failed():
+            rows = links.archive.rows('SELECT source, error FROM claims WHERE error IS NOT NULL')
+            return rows if {'links:reddit', 'links:hn'} <= {source for source, _ in rows} else None
+        for source, error in wait_until(failed, what='calls that failed'):
+            if source in ('links:reddit', 'links:hn'):
+                self.assertRegex(error, '(?i)connect')
+        self.assertEqual(links.asked(), 0)
+        links.stop(worker)
 
     def test_all_services_in_one_process(self):
         """As a demonstration has them: whatever is asked for is there."""
