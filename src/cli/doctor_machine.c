@@ -98,7 +98,8 @@ static void check_option(struct checkup *c, const struct option_def *d) {
 }
 
 static bool is_known_variable(const char *name, size_t n) {
-    static const char *const others[] = {"TAIN_FAULT", "TAIN_CONFIG"};
+    static const char *const others[] = {"TAIN_FAULT", "TAIN_CONFIG", "TAIN_CDC_KEY",
+                                         "TAIN_LINKS_TOKEN"};
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
         if (strlen(others[i]) == n && strncmp(others[i], name, n) == 0)
             return true;

@@ -65,6 +65,10 @@ static const struct option_def table[] = {
      .allowed = "the path of a file", .metavar = "FILE",
      .help = "Read the key of the change feed from FILE. TAIN_CDC_KEY may hold the key itself. "
              "Without a key there is no /cdc."},
+    {"links-token-file", OPTION_STRING, FIELD(links_token_file), SERVES, .accepts = shape_not_empty,
+     .allowed = "the path of a file", .metavar = "FILE",
+     .help = "Read the token of programs that add links from FILE. TAIN_LINKS_TOKEN may hold the "
+             "token itself. Without one POST /api/links is refused."},
     {"access-log", OPTION_ENUM, FIELD(access_log), SERVES, "none", .choices = "none|all|errors",
      .help = "Which requests get a line in the log."},
     {"no-index", OPTION_BOOL, FIELD(no_index), CMD_SERVE,

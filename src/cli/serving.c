@@ -26,7 +26,7 @@ static void allow_files(int64_t connections) {
 
 static struct web_options options_of(const struct settings *s, const struct monitor *m) {
     const char *uri = s->read_db ? s->read_db : s->db;
-    return (struct web_options){
+    struct web_options o = {
         .listen = s->listen,
         .hosts = {(const char *const *)s->public_host.items, s->public_host.n},
         .store = {.uri = uri,
@@ -52,6 +52,9 @@ static struct web_options options_of(const struct settings *s, const struct moni
         .families = m->families,
         .n_families = m->n,
     };
+    if (!s->read_db)
+        o.write_store = o.store;
+    return o;
 }
 
 static const char *from_environment(const char *name) {
@@ -62,8 +65,11 @@ int serving_start(struct serving *v, const struct settings *s, const struct moni
                   struct notify *n) {
     struct err e;
     *v = (struct serving){.options = options_of(s, m)};
-    enum verdict verdict = feed_secret_load(s, from_environment, v->feed_key, &e);
+    enum verdict verdict = secret_load(SECRET_CDC_KEY, s, from_environment, v->feed_key, &e);
+    if (verdict == V_OK)
+        verdict = secret_load(SECRET_LINKS_TOKEN, s, from_environment, v->links_token, &e);
     v->options.feed_key = v->feed_key[0] ? v->feed_key : NULL;
+    v->options.links_token = v->links_token[0] ? v->links_token : NULL;
     allow_files(s->max_connections + (v->options.feed_key ? s->feed_clients : 0));
     if (verdict == V_OK)
         verdict = web_start(&v->options, &v->web, &e);

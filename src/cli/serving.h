@@ -13,6 +13,7 @@ struct serving {
     struct web_options options;
     struct web *web;
     char feed_key[FEED_SECRET_MAX + 1]; /* "": there is none */
+    char links_token[FEED_SECRET_MAX + 1];
 };
 
 /* Starts the server with the monitor's metrics and health. Answers an exit code, 0 when it runs;

@@ -83,7 +83,7 @@ struct settings {
     struct string_list public_host;
     int64_t query_threads, max_connections, stream_keep_alive_ms;
     int64_t feed_clients, feed_slow_ms, feed_ping_ms;
-    char *cdc_key_file;
+    char *cdc_key_file, *links_token_file;
     int access_log; /* enum access_log of web/server.h, whose order the choices have */
     bool no_index;
 

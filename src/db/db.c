@@ -140,6 +140,14 @@ int64_t db_changes(const struct db *db) {
     return db->changes;
 }
 
+bool db_is_read_only(const struct err *e) {
+    if (!e->domain)
+        return false;
+    return strcmp(e->domain, "sqlite") == 0     ? sqlite_is_read_only(e->code)
+           : strcmp(e->domain, "postgres") == 0 ? pg_is_read_only(e->code)
+                                                : false;
+}
+
 enum verdict db_script(struct db *db, const char *sql, struct err *e) {
     return db->driver->script(db, sql, e);
 }

@@ -58,6 +58,10 @@ enum verdict pg_open(const struct db_options *o, struct db **ret, struct err *e)
 
 /* The two tables that turn foreign codes into verdicts. */
 enum verdict sqlite_verdict(int code);
+bool sqlite_is_read_only(int code);
+/* The code of an err: the SQLSTATE where it is a number, else 0. */
+int pg_code(const char *sqlstate);
+bool pg_is_read_only(int code);
 enum verdict pg_verdict(const char *sqlstate); /* NULL or "": no answer from the server */
 
 /* PostgreSQL's binary form of a one-dimensional array of the column's values. */

@@ -32,8 +32,9 @@ static enum verdict failed(struct pg_db *p, PGresult *r, struct err *e) {
     const char *text = r ? PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY) : NULL;
     enum verdict v = PQstatus(p->conn) == CONNECTION_BAD ? V_RETRY : pg_verdict(state);
     bool disk = state && strcmp(state, "53100") == 0; /* the server names a file only */
-    err_set(e, v, "postgres", 0, "%s%s%s%s", disk ? "the disk of the database is full: " : "",
-            text ? text : PQerrorMessage(p->conn), state ? " SQLSTATE " : "", state ? state : "");
+    err_set(e, v, "postgres", pg_code(state), "%s%s%s%s",
+            disk ? "the disk of the database is full: " : "", text ? text : PQerrorMessage(p->conn),
+            state ? " SQLSTATE " : "", state ? state : "");
     PQclear(r);
     return v;
 }

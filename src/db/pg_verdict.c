@@ -33,3 +33,17 @@ enum verdict pg_verdict(const char *sqlstate) {
             return table[i].v;
     return V_FATAL;
 }
+
+int pg_code(const char *sqlstate) {
+    int code = 0;
+    for (const char *p = sqlstate; p && *p; p++) {
+        if (*p < '0' || *p > '9')
+            return 0;
+        code = code * 10 + (*p - '0');
+    }
+    return code;
+}
+
+bool pg_is_read_only(int code) {
+    return code == 25006;
+}

@@ -23,3 +23,7 @@ enum verdict sqlite_verdict(int code) {
             return table[i].v;
     return V_FATAL;
 }
+
+bool sqlite_is_read_only(int code) {
+    return (code & 0xff) == SQLITE_READONLY;
+}

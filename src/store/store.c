@@ -73,6 +73,10 @@ enum verdict store_recover(struct store *s, struct err *e) {
     return db_recover(s->db, e);
 }
 
+bool store_is_read_only(const struct err *e) {
+    return db_is_read_only(e);
+}
+
 bool store_is_shared(const struct store *s) {
     return db_kind(s->db) == DB_POSTGRES;
 }

@@ -38,6 +38,8 @@ void store_close(struct store *s); /* NULL is fine */
 MUST_CHECK enum verdict store_migrate(struct store *s, struct migrate_report *ret, struct err *e);
 /* After V_RETRY from any verb: rolls back, reconnects. */
 MUST_CHECK enum verdict store_recover(struct store *s, struct err *e);
+/* Did a verb fail because this archive can only be read: a standby, or a protected file? */
+bool store_is_read_only(const struct err *e);
 bool store_is_shared(const struct store *s); /* PostgreSQL: other hosts may write too */
 
 /* Several reads in a row at the price of one's locks, on SQLite: between the two all see one

@@ -17,6 +17,7 @@ static void write_line(struct request *r, struct MHD_Connection *connection, int
     snprintf(path, sizeof path, "%.*s", STR_FMT(p));
     const struct log_field fields[] = {
         LS("method", r->head                 ? "HEAD"
+                     : r->call.post          ? "POST"
                      : r->call.status == 405 ? "other"
                                              : "GET"),
         LS("path", path),

@@ -12,6 +12,7 @@ static void clear(struct call *c) {
     c->type = "text/html; charset=utf-8";
     c->cache = NULL;
     c->location = STR_NONE;
+    c->retry_after = 0;
     c->unknown = false;
     c->stream = (struct call_stream){0};
 }
@@ -20,16 +21,22 @@ static const char *status_words(int status) {
     switch (status) {
     case 400:
         return "That request makes no sense";
+    case 403:
+        return "That is not allowed";
     case 404:
         return "There is nothing here";
     case 405:
-        return "Only GET and HEAD";
+        return "Not in this way";
     case 413:
         return "That is too large";
     case 414:
         return "That address is too long";
+    case 415:
+        return "Not in this form";
     case 421:
         return "Not a name of this server";
+    case 429:
+        return "Too much at once";
     case 503:
         return "Not right now";
     default:
@@ -64,6 +71,13 @@ void answer_error(struct request *r, int status, const char *text) {
 }
 
 static void answer_verdict(struct request *r, enum verdict v, const struct err *e) {
+    if (r->call.post && v != V_STOPPED && store_is_read_only(e)) {
+        log_warn("nothing can be written", LS("route", r->route->pattern), LE(e));
+        answer_error(r, 503,
+                     "The database of this server can only be read now (a standby, or a protected "
+                     "file); nothing was written.");
+        return;
+    }
     switch (v) {
     case V_INVALID:
         answer_error(r, 400, e->msg);
@@ -135,17 +149,18 @@ void answer(struct request *r, struct desk *d) {
         check(r, d);
         return;
     }
+    call_fn *fn = r->call.post ? r->route->post : r->streams ? r->route->stream : r->route->fn;
     bool no_store = r->streams || r->route->kind == ROUTE_STATIC;
     enum verdict v = no_store ? V_OK : desk_store(d, &e);
     sit(r, d);
     if (!no_store)
         desk_hold(d);
     if (v == V_OK)
-        v = r->streams ? r->route->stream(&r->call, &e) : r->route->fn(&r->call, &e);
+        v = fn(&r->call, &e);
     if (v == V_RETRY && !no_store && !r->pipe && d->store && desk_recover(d)) {
         clear(&r->call);
         arena_reset(&d->arena);
-        v = r->route->fn(&r->call, &e);
+        v = fn(&r->call, &e);
     }
     answer_conclude(r, v, &e);
     r->desk = NULL;

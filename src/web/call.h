@@ -14,6 +14,7 @@
 #define CALL_PARAMS_MAX 32
 #define CALL_PATH_MAX 1024
 #define CALL_QUERY_MAX 8192
+#define CALL_UPLOAD_MAX ((size_t)64 * 1024) /* the body of a POST */
 #define CALL_ANSWER_MAX ((size_t)64 * 1024 * 1024)
 
 struct web; /* what all calls share, see web/server.h */
@@ -37,9 +38,12 @@ struct call_stream {
 struct call {
     struct web *web;
     struct arena *arena; /* emptied when the answer is complete */
-    struct store *store; /* for reading */
+    struct store *store; /* for reading; of a POST for writing too */
     struct str path;     /* decoded, begins with a slash */
     struct str rest;     /* what the star of the route's pattern stands for */
+    bool post;           /* its parameters are those of the form that was sent, if it was one */
+    bool json;           /* `upload` is JSON, as it came */
+    struct str upload;
     struct call_param params[CALL_PARAMS_MAX];
     size_t n_params;
     bool head; /* HEAD: write the answer all the same */
@@ -49,6 +53,7 @@ struct call {
     const char *type;    /* static storage, with its charset */
     const char *cache;   /* Cache-Control, static storage; NULL: "no-cache" (revalidate by ETag) */
     struct str location; /* of a redirect; in the arena */
+    int retry_after;     /* seconds, of 429 and 503; 0: one */
     struct strbuf body;  /* at most CALL_ANSWER_MAX */
     bool unknown;        /* a null that the archive cannot vouch for: a header says so */
     struct call_stream stream; /* with a `read`: the answer goes on behind the body, see below */
@@ -81,7 +86,7 @@ bool call_hung_up(const struct call *c);
 /* Answers the request. V_OK: as written. Otherwise what was written is dropped (unless it was
  * flushed: then the connection is cut) and e becomes an error page, or {"message": ...} on API
  * routes: V_INVALID 400, V_NOT_FOUND 404, V_LIMIT 413, V_RETRY and V_STOPPED 503, else 500, whose
- * cause is logged and not told. */
+ * cause is logged and not told. What a POST did must bear being done again: after V_RETRY it is. */
 typedef enum verdict call_fn(struct call *c, struct err *e);
 
 /* Answers many calls of one route that wait at the same time, with one read. They share arena and
@@ -103,11 +108,11 @@ enum route_kind {
 };
 enum route_dialect { DIALECT_PAGE, DIALECT_API }; /* how errors look; APIs allow every origin */
 
-/* GET and HEAD. `pattern` is a path, or one with a single star for one or more characters without a
+/* `pattern` is a path, or one with a single star for one or more characters without a
  * slash: "/v0/item/star.json". */
 struct route {
     const char *pattern;
-    call_fn *fn;
+    call_fn *fn; /* GET and HEAD; NULL: only `post` */
     enum route_kind kind;
     enum route_dialect dialect;
     call_batch_fn *batch; /* may be NULL; used for quick routes on PostgreSQL */
@@ -119,6 +124,10 @@ struct route {
      * goes on as usual. */
     bool (*must_check)(const struct call *c);
     call_fn *check;
+    /* May be NULL: nothing can be posted here. Runs on the thread that writes, one at a time, once
+     * the whole body is there; of a static route without a store. Whoever posts from a page of
+     * another site was turned away before. */
+    call_fn *post;
 };
 
 /* What a route belongs to, for metrics. */
@@ -129,6 +138,7 @@ enum route_area {
     AREA_ASSETS,
     AREA_HEALTH,
     AREA_FEED,
+    AREA_LINKS,
     AREA_N
 };
 

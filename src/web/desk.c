@@ -15,8 +15,12 @@ void desk_release(struct desk *d) {
     d->gzip = NULL;
 }
 
-static void note(struct web *w, bool well) {
+/* Whether others can read is not for the one that writes to say. */
+static void note(struct desk *d, bool well) {
+    struct web *w = d->web;
     int64_t none = 0;
+    if (d->writes)
+        return;
     if (well)
         atomic_store(&w->db_failed_since, 0);
     else
@@ -29,9 +33,10 @@ enum verdict desk_store(struct desk *d, struct err *e) {
     int64_t now = clock_mono(d->web->o.clock);
     if (now < d->next_try)
         return err_set(e, V_RETRY, "http", 0, "the archive cannot be reached");
-    enum verdict v = store_open(&d->web->o.store, &d->store, e);
+    const struct web_options *o = &d->web->o;
+    enum verdict v = store_open(d->writes ? &o->write_store : &o->store, &d->store, e);
     d->next_try = v == V_OK ? 0 : now + TRY_EVERY_MS;
-    note(d->web, v == V_OK);
+    note(d, v == V_OK);
     return v == V_OK ? V_OK : V_RETRY;
 }
 
@@ -55,7 +60,7 @@ bool desk_recover(struct desk *d) {
         return false;
     struct err e;
     enum verdict v = store_recover(d->store, &e);
-    note(d->web, v == V_OK);
+    note(d, v == V_OK);
     d->next_try = v == V_OK ? 0 : now + TRY_EVERY_MS;
     return v == V_OK;
 }

@@ -19,8 +19,7 @@ static bool has_scheme(struct str header, const char *scheme) {
     return header.n >= n && strncasecmp(header.p, scheme, n) == 0;
 }
 
-/* What stands behind "Bearer"; absent when there is no such word. */
-static struct str bearer(struct str header) {
+struct str bearer_of(struct str header) {
     static const char scheme[] = "Bearer ";
     size_t n = sizeof scheme - 1;
     if (!has_scheme(header, scheme))
@@ -35,7 +34,7 @@ enum feed_key feed_key_of(const struct call *c) {
     /* A proxy that asks for a password leaves these to us; they are none of ours. */
     if (has_scheme(header, "Basic ") || has_scheme(header, "Digest "))
         header = STR_NONE;
-    struct str given = header.p ? bearer(header) : call_param(c, "key");
+    struct str given = header.p ? bearer_of(header) : call_param(c, "key");
     if (!header.p && !given.p)
         return FEED_KEY_NONE;
     bool right = given.p && feed_key_equals(str_of(web_options(c->web)->feed_key), given);

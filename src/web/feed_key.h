@@ -19,4 +19,7 @@ enum feed_key feed_key_of(const struct call *c);
 /* Are they the same? `key` may be absent: nothing is the same then. */
 bool feed_key_equals(struct str key, struct str given);
 
+/* Of the header Authorization: what stands behind "Bearer"; absent when there is no such word. */
+struct str bearer_of(struct str header);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "hn/url_key.h"
 #include "store/links.h"
+#include "web/link_pages.h"
 #include "web/page.h"
 #include "web/page_routes.h"
 
@@ -82,7 +83,7 @@ static enum verdict add_form(struct call *c, struct err *e) {
 }
 
 static const struct route routes[] = {
-    {"/add", add_form, ROUTE_QUERY, DIALECT_PAGE},
+    {"/add", add_form, ROUTE_QUERY, DIALECT_PAGE, .post = link_add_post},
 };
 
 const struct route_table page_add_routes = {routes, ARRAY_LEN(routes)};

@@ -71,6 +71,11 @@ static enum verdict parse_query(struct call *c, char *p, char *end, struct err *
     return v;
 }
 
+enum verdict parse_form(struct call *c, char *text, size_t n, struct err *e) {
+    c->n_params = 0;
+    return parse_query(c, text, text + n, e);
+}
+
 /* "http://host/path" is a way to write it that a server has to take. */
 static char *behind_authority(char *p) {
     if (strncmp(p, "http://", 7) != 0)

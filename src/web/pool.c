@@ -1,6 +1,7 @@
 /* Query threads, each with a store of its own, and the calls that wait for one. Point reads have a
  * queue of their own: one thread takes nothing else, and what waits there is read many at once.
- * Errands take turns with the other calls. */
+ * Errands take turns with the other calls. What is posted waits in a third queue for the one thread
+ * that writes, so that no reader waits for a lock of the database. */
 #include "web/server_int.h"
 
 #include "base/log.h"
@@ -20,18 +21,18 @@ struct clerk {
     struct pool *pool;
     struct desk desk;
     pthread_t thread;
-    bool running, quick_only;
+    bool running, quick_only, writes;
 };
 
 struct pool {
     struct web *web;
     pthread_mutex_t lock;
-    pthread_cond_t quick_came, query_came;
-    struct line quick, query;
+    pthread_cond_t quick_came, query_came, post_came;
+    struct line quick, query, posts;
     struct errand *errands, *last_errand;
     size_t cap;
     bool closed, errand_last; /* the last that was taken is no call but an errand */
-    struct clerk clerks[WEB_QUERY_THREADS_MAX];
+    struct clerk clerks[WEB_QUERY_THREADS_MAX + 1]; /* the last one writes */
     int n;
 };
 
@@ -73,6 +74,10 @@ static struct errand *take_errand(struct pool *p) {
     return x;
 }
 
+static int64_t waiting(const struct pool *p) {
+    return (int64_t)(p->quick.n + p->query.n + p->posts.n);
+}
+
 /* Waits for work: calls, or an errand. False: there will be none. */
 static bool take(struct clerk *c, struct request **out, size_t *ret_n, struct errand **ret_errand) {
     struct pool *p = c->pool;
@@ -80,7 +85,14 @@ static bool take(struct clerk *c, struct request **out, size_t *ret_n, struct er
     size_t n = 0;
     pthread_mutex_lock(&p->lock);
     while (n == 0 && !x) {
-        if (p->quick.n) {
+        if (c->writes) {
+            if (p->posts.n)
+                out[n++] = line_take(&p->posts);
+            else if (p->closed)
+                break;
+            else
+                pthread_cond_wait(&p->post_came, &p->lock);
+        } else if (p->quick.n) {
             n = take_quick(&p->quick, out);
         } else if (!c->quick_only && (x = take_errand(p))) {
             break;
@@ -93,7 +105,7 @@ static bool take(struct clerk *c, struct request **out, size_t *ret_n, struct er
             pthread_cond_wait(c->quick_only ? &p->quick_came : &p->query_came, &p->lock);
         }
     }
-    metric_set(&m_web_waiting, 0, (int64_t)(p->quick.n + p->query.n));
+    metric_set(&m_web_waiting, 0, waiting(p));
     pthread_mutex_unlock(&p->lock);
     *ret_n = n;
     *ret_errand = x;
@@ -111,7 +123,8 @@ static void serve(struct clerk *c, struct request **all, size_t n) {
     if (is_closed(c->pool)) {
         for (size_t i = 0; i < n; i++)
             answer_conclude(all[i], V_STOPPED, NULL);
-    } else if (n > 1 || (all[0]->route->batch && all[0]->route->kind == ROUTE_QUICK)) {
+    } else if (n > 1 ||
+               (!c->writes && all[0]->route->batch && all[0]->route->kind == ROUTE_QUICK)) {
         answer_batch(all, n, &c->desk);
     } else {
         answer(all[0], &c->desk);
@@ -136,7 +149,7 @@ static void *run(void *arg) {
     struct errand *errand;
     size_t n;
     struct err e;
-    if (desk_store(&c->desk, &e) != V_OK)
+    if (!c->writes && desk_store(&c->desk, &e) != V_OK)
         log_warn("a query thread cannot reach the archive yet", LE(&e));
     while (take(c, all, &n, &errand)) {
         if (errand)
@@ -152,9 +165,11 @@ static enum verdict start_clerk(struct pool *p, int i, struct err *e) {
     struct clerk *c = &p->clerks[i];
     char name[16];
     c->pool = p;
-    c->quick_only = p->web->o.shared && i == 0 && p->n > 1;
+    c->writes = i == p->n - 1;
+    c->quick_only = p->web->o.shared && i == 0 && p->n > 2;
     desk_init(&c->desk, p->web, true);
-    snprintf(name, sizeof name, "web-query-%d", i % 100);
+    c->desk.writes = c->writes;
+    snprintf(name, sizeof name, c->writes ? "web-write" : "web-query-%d", i % 100);
     enum verdict v = thread_start(&c->thread, name, run, c, e);
     c->running = v == V_OK;
     return v;
@@ -163,11 +178,12 @@ static enum verdict start_clerk(struct pool *p, int i, struct err *e) {
 enum verdict pool_start(struct web *w, struct pool **ret, struct err *e) {
     struct pool *p = xcalloc(1, sizeof *p);
     p->web = w;
-    p->n = w->o.query_threads;
+    p->n = w->o.query_threads + 1;
     p->cap = (size_t)w->o.queue;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->quick_came, NULL);
     pthread_cond_init(&p->query_came, NULL);
+    pthread_cond_init(&p->post_came, NULL);
     enum verdict v = V_OK;
     for (int i = 0; i < p->n && v == V_OK; i++)
         v = start_clerk(p, i, e);
@@ -176,16 +192,17 @@ enum verdict pool_start(struct web *w, struct pool **ret, struct err *e) {
 }
 
 bool pool_push(struct pool *p, struct request *r) {
-    bool quick = r->route->kind == ROUTE_QUICK && p->clerks[0].quick_only;
-    struct line *l = quick ? &p->quick : &p->query;
+    bool post = r->call.post;
+    bool quick = !post && r->route->kind == ROUTE_QUICK && p->clerks[0].quick_only;
+    struct line *l = post ? &p->posts : quick ? &p->quick : &p->query;
     pthread_mutex_lock(&p->lock);
     /* as many point reads as there are connections may wait: they are read together */
     bool taken = !p->closed && (l->n < p->cap || quick);
     if (taken) {
         line_add(l, r);
-        metric_set(&m_web_waiting, 0, (int64_t)(p->quick.n + p->query.n));
+        metric_set(&m_web_waiting, 0, waiting(p));
         if (l->n == 1 || !quick)
-            pthread_cond_signal(quick ? &p->quick_came : &p->query_came);
+            pthread_cond_signal(post ? &p->post_came : quick ? &p->quick_came : &p->query_came);
     }
     pthread_mutex_unlock(&p->lock);
     return taken;
@@ -215,6 +232,7 @@ void pool_stop(struct pool *p) {
     p->closed = true;
     pthread_cond_broadcast(&p->quick_came);
     pthread_cond_broadcast(&p->query_came);
+    pthread_cond_broadcast(&p->post_came);
     pthread_mutex_unlock(&p->lock);
     for (int i = 0; i < p->n; i++) {
         if (p->clerks[i].running)
@@ -228,6 +246,7 @@ void pool_free(struct pool *p) {
         return;
     pthread_cond_destroy(&p->quick_came);
     pthread_cond_destroy(&p->query_came);
+    pthread_cond_destroy(&p->post_came);
     pthread_mutex_destroy(&p->lock);
     free(p);
 }

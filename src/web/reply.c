@@ -18,7 +18,8 @@ static void add_page_headers(struct MHD_Response *m) {
     add(m, "Content-Security-Policy",
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
         "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
-    add(m, "Referrer-Policy", "no-referrer");
+    /* With none at all a form would not say that it comes from here. */
+    add(m, "Referrer-Policy", "same-origin");
 }
 
 static void add_headers(struct request *r, struct MHD_Response *m) {
@@ -42,8 +43,10 @@ static void add_headers(struct request *r, struct MHD_Response *m) {
     add(m, "X-Content-Type-Options", "nosniff");
     if (c->status == MHD_HTTP_SERVICE_UNAVAILABLE)
         add(m, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER);
+    if (c->status == MHD_HTTP_UNAUTHORIZED)
+        add(m, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     if (c->status == MHD_HTTP_METHOD_NOT_ALLOWED)
-        add(m, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+        add(m, MHD_HTTP_HEADER_ALLOW, route_methods(r->route));
     if (atomic_load_explicit(&c->web->stopping, memory_order_relaxed))
         add(m, MHD_HTTP_HEADER_CONNECTION, "close");
 }
@@ -103,7 +106,7 @@ void reply_whole(struct request *r) {
     struct call *c = &r->call;
     struct str body = strbuf_str(&c->body), packed = STR_NONE;
     bool texty = c->type && gzip_worthwhile(c->type);
-    bool tagged = c->status == MHD_HTTP_OK;
+    bool tagged = c->status == MHD_HTTP_OK && !c->post;
     char tag[TAG_N + 3];
     if (tagged) {
         make_tag(body, tag);

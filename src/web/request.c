@@ -6,6 +6,7 @@
 #include "web/web_metrics.h"
 #include "web/ws_door.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -48,6 +49,7 @@ static void reset(struct request *r) {
     free(r->uri);
     forget_large(&body);
     forget_large(&packed);
+    strbuf_release(&r->upload);
     memset(&r->call.path, 0, offsetof(struct call, params) - offsetof(struct call, path));
     r->call.n_params = 0;
     r->call.location = STR_NONE;
@@ -152,29 +154,21 @@ static bool is_preflight(struct request *r, const char *method) {
            !header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
 }
 
+static enum MHD_Result refuse_method(struct request *r) {
+    char text[80];
+    if (!r->route || !r->route->post)
+        return refuse(r, MHD_HTTP_METHOD_NOT_ALLOWED, "Nothing can be written here.");
+    snprintf(text, sizeof text, "The methods that work here: %s.", route_methods(r->route));
+    return refuse(r, MHD_HTTP_METHOD_NOT_ALLOWED, text);
+}
+
 static enum MHD_Result answer_preflight(struct request *r) {
     if (r->route->dialect != DIALECT_API)
-        return refuse(r, MHD_HTTP_METHOD_NOT_ALLOWED, "Nothing can be written here.");
+        return refuse_method(r);
     r->call.status = MHD_HTTP_NO_CONTENT;
     r->call.type = NULL;
     reply_whole(r);
     return queue_response(r);
-}
-
-/* What can be said as soon as the headers are there: an answer now closes the connection, so that
- * nobody has to read what a client would send. */
-static enum MHD_Result look_at_headers(struct request *r, const char *method) {
-    r->state = REQUEST_SEEN;
-    r->head = strcmp(method, "HEAD") == 0;
-    r->call.head = r->head;
-    visitor_heard(r->connection);
-    r->preflight = is_preflight(r, method);
-    if (!r->head && !r->preflight && strcmp(method, "GET") != 0)
-        return refuse(r, MHD_HTTP_METHOD_NOT_ALLOWED, "Nothing can be written here.");
-    const char *length = header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    if ((length && strcmp(length, "0") != 0) || header(r, MHD_HTTP_HEADER_TRANSFER_ENCODING))
-        return refuse(r, MHD_HTTP_CONTENT_TOO_LARGE, "A request to read has no body.");
-    return MHD_YES;
 }
 
 /* Who looks whether a process lives asks by its address, and learns nothing else. */
@@ -183,6 +177,59 @@ static bool addressed_to_us(struct request *r) {
         return true;
     const char *host = header(r, MHD_HTTP_HEADER_HOST);
     return host_allowed(&r->loop->web->o.hosts, str_of(host));
+}
+
+/* Finds the route. 0, or the status of the refusal. */
+static int resolve(struct request *r, struct err *e) {
+    struct loop *l = r->loop;
+    e->msg[0] = '\0';
+    if (r->too_long)
+        return MHD_HTTP_URI_TOO_LONG;
+    r->accepts_gzip = gzip_accepted(header(r, MHD_HTTP_HEADER_ACCEPT_ENCODING));
+    if (parse_uri(r, e) != V_OK)
+        return MHD_HTTP_BAD_REQUEST;
+    r->route = route_find(l->web, r->call.path, &r->call.rest, &r->area);
+    if (!addressed_to_us(r)) {
+        err_set(e, V_INVALID, "http", 0,
+                "This server answers to localhost and to the names it was given with "
+                "--public-host.");
+        return MHD_HTTP_MISDIRECTED_REQUEST;
+    }
+    if (!r->route || (r->route->kind == ROUTE_SOCKET && !ws_door_exists(l->web)))
+        return MHD_HTTP_NOT_FOUND;
+    return 0;
+}
+
+static enum MHD_Result look_at_post(struct request *r) {
+    struct err e;
+    int status = resolve(r, &e);
+    if (status == 0 && !r->route->post)
+        return refuse_method(r);
+    if (status == 0)
+        status = upload_check(r, &e);
+    return status ? refuse(r, status, e.msg) : MHD_YES;
+}
+
+/* What can be said as soon as the headers are there: an answer now closes the connection, so that
+ * nobody has to read what a client would send. */
+static enum MHD_Result look_at_headers(struct request *r, const char *method) {
+    struct err e;
+    r->state = REQUEST_SEEN;
+    r->head = strcmp(method, "HEAD") == 0;
+    r->call.head = r->head;
+    r->call.post = strcmp(method, "POST") == 0;
+    if (r->call.post)
+        return look_at_post(r); /* whose body has to come within the same time as its headers */
+    visitor_heard(r->connection);
+    r->preflight = is_preflight(r, method);
+    if (!r->head && !r->preflight && strcmp(method, "GET") != 0) {
+        (void)resolve(r, &e);
+        return refuse_method(r);
+    }
+    const char *length = header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    if ((length && strcmp(length, "0") != 0) || header(r, MHD_HTTP_HEADER_TRANSFER_ENCODING))
+        return refuse(r, MHD_HTTP_CONTENT_TOO_LARGE, "A request to read has no body.");
+    return MHD_YES;
 }
 
 static enum MHD_Result enqueue(struct request *r) {
@@ -207,23 +254,23 @@ static void answer_here(struct request *r) {
         answer(r, &r->loop->desk);
 }
 
+static enum MHD_Result run_post(struct request *r) {
+    struct err e;
+    visitor_heard(r->connection);
+    int status = upload_finish(r, &e);
+    return status ? refuse(r, status, e.msg) : enqueue(r);
+}
+
 static enum MHD_Result run(struct request *r) {
     struct loop *l = r->loop;
     struct err e;
-    if (r->too_long)
-        return refuse(r, MHD_HTTP_URI_TOO_LONG, "");
-    r->accepts_gzip = gzip_accepted(header(r, MHD_HTTP_HEADER_ACCEPT_ENCODING));
-    if (parse_uri(r, &e) != V_OK)
-        return refuse(r, MHD_HTTP_BAD_REQUEST, e.msg);
-    r->route = route_find(l->web, r->call.path, &r->call.rest, &r->area);
-    if (!addressed_to_us(r))
-        return refuse(r, MHD_HTTP_MISDIRECTED_REQUEST,
-                      "This server answers to localhost and to the names it was given with "
-                      "--public-host.");
-    if (!r->route || (r->route->kind == ROUTE_SOCKET && !ws_door_exists(l->web)))
-        return refuse(r, MHD_HTTP_NOT_FOUND, "");
+    int status = resolve(r, &e);
+    if (status)
+        return refuse(r, status, e.msg);
     if (r->preflight)
         return answer_preflight(r);
+    if (!r->route->fn)
+        return refuse_method(r);
     r->checking = r->route->must_check && r->route->must_check(&r->call);
     if (r->checking)
         return enqueue(r);
@@ -240,17 +287,18 @@ static enum MHD_Result run(struct request *r) {
 
 enum MHD_Result request_handle(void *arg UNUSED, struct MHD_Connection *connection UNUSED,
                                const char *url UNUSED, const char *method, const char *version,
-                               const char *upload UNUSED, size_t *n_upload, void **state) {
+                               const char *upload, size_t *n_upload, void **state) {
     struct request *r = *state;
     r->http_1_0 = strcmp(version, MHD_HTTP_VERSION_1_1) != 0;
     if (r->state == REQUEST_LINE)
         return look_at_headers(r, method);
     if (*n_upload) {
+        size_t n = *n_upload;
         *n_upload = 0;
-        return MHD_YES;
+        return upload_take(r, upload, n) ? MHD_YES : MHD_NO;
     }
     if (r->state == REQUEST_SEEN)
-        return run(r);
+        return r->call.post ? run_post(r) : run(r);
     return r->state == REQUEST_READY ? queue_response(r) : MHD_YES;
 }
 

@@ -23,6 +23,7 @@ static const struct route_table *const tables[] = {
     &search_api_routes,                       /* /api/v1/search, ..., /api/v1/users/NAME */
     &events_routes,                           /* /events */
     &thread_routes, /* /api/v1/items/ID, /api/stories/ID/tree, /api/discussions */
+    &link_routes,   /* /api/link/ID/processing, /api/link/ID/retry, /api/links, /api/check */
 };
 
 /* Does the path fit, and what does the star stand for? */
@@ -57,6 +58,10 @@ const struct route *route_find(const struct web *w, struct str path, struct str 
                                int *ret_area) {
     const struct route *r = find_in(w->o.tables, w->o.n_tables, path, ret_rest, ret_area);
     return r ? r : find_in(tables, ARRAY_LEN(tables), path, ret_rest, ret_area);
+}
+
+const char *route_methods(const struct route *r) {
+    return !r || !r->post ? "GET, HEAD" : r->fn ? "GET, HEAD, POST" : "POST";
 }
 
 bool path_is_api(struct str path) {

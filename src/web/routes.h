@@ -9,5 +9,6 @@ extern const struct route_table cdc_routes;        /* ws_door.c */
 extern const struct route_table asset_routes;      /* assets.c */
 extern const struct route_table search_api_routes; /* search_api.c */
 extern const struct route_table thread_routes;     /* thread_routes.c */
+extern const struct route_table link_routes;       /* link_api.c */
 
 #endif

@@ -22,18 +22,21 @@ struct web_options {
     const char *listen; /* ADDR:PORT; port 0 takes a free one */
     struct host_rule hosts;
     struct store_options store; /* how each thread opens the archive, for reading */
-    bool shared;                /* it is on PostgreSQL: no loop thread waits for it */
-    int loops, query_threads;   /* 0: two, four */
-    int queue;                  /* calls that may wait for a query thread; 0: 256 */
-    int max_connections;        /* 0: 1024 */
-    int max_per_address;        /* of those, but not from loopback; 0: 256 */
-    int keep_alive_ms;          /* between signs of life on event streams; 0: 30 s */
-    int64_t idle_ms;            /* a connection that says nothing is closed; 0: 30 s */
-    int64_t stop_ms;            /* what runs may go on for so long after web_stop(); 0: 10 s */
+    /* The same for the one that writes; uri NULL: nothing can be written. */
+    struct store_options write_store;
+    bool shared;              /* it is on PostgreSQL: no loop thread waits for it */
+    int loops, query_threads; /* 0: two, four */
+    int queue;                /* calls that may wait for a query thread; 0: 256 */
+    int max_connections;      /* 0: 1024 */
+    int max_per_address;      /* of those, but not from loopback; 0: 256 */
+    int keep_alive_ms;        /* between signs of life on event streams; 0: 30 s */
+    int64_t idle_ms;          /* a connection that says nothing is closed; 0: 30 s */
+    int64_t stop_ms;          /* what runs may go on for so long after web_stop(); 0: 10 s */
     enum access_log access_log;
     int64_t ws_ping_ms, ws_slow_ms; /* of WebSocket clients; 0: 30 s, 10 s */
     int feed_clients;               /* of the change feed at once; 0: 2000 */
     const char *feed_key;           /* who has it hears all of the change feed; NULL: nobody does */
+    const char *links_token;        /* programs that have it may add links; NULL: none may */
     /* How long the change feed keeps what it said; feed_keep_rows 0: another process prunes it. */
     int64_t feed_keep_ms, feed_keep_rows;
     bool read_only; /* the archive is a copy: the change feed is read, and never written */

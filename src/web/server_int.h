@@ -27,6 +27,7 @@ struct desk {
     int64_t next_try;    /* to open it; clock_mono() */
     struct gzip *gzip;   /* NULL: not needed yet */
     bool may_wait;       /* a query thread */
+    bool writes;         /* its store is the one for writing */
     bool holds;          /* a read of the store is open until the end of the turn */
     int reads;           /* in this turn */
 };
@@ -55,11 +56,13 @@ struct request {
     char *uri;
     size_t uri_n;
     bool too_long, head, accepts_gzip, streaming;
-    bool api_line;       /* the URI as it came is one of an API: how an early refusal looks */
-    bool streams;        /* it is answered by its route's `stream` */
-    bool checking;       /* its query thread answers nothing but what is wrong */
-    bool preflight;      /* a browser asks whether a page of elsewhere may ask */
-    struct str path_raw; /* in uri; for the log */
+    bool api_line;        /* the URI as it came is one of an API: how an early refusal looks */
+    bool streams;         /* it is answered by its route's `stream` */
+    bool checking;        /* its query thread answers nothing but what is wrong */
+    bool preflight;       /* a browser asks whether a page of elsewhere may ask */
+    struct str path_raw;  /* in uri; for the log */
+    struct strbuf upload; /* the body of a POST; at most CALL_UPLOAD_MAX are kept */
+    size_t uploaded;      /* bytes that came */
 
     struct socket_place *socket; /* reserved for its WebSocket until the upgrade is done */
     bool http_1_0;
@@ -143,6 +146,17 @@ void reply_flowing(struct request *r, bool gzip);
 /* parse.c: decodes the URI into path and parameters. V_INVALID says what is wrong with it. */
 MUST_CHECK enum verdict parse_uri(struct request *r, struct err *e);
 
+/* The parameters of a form; the text is decoded in place. */
+MUST_CHECK enum verdict parse_form(struct call *c, char *text, size_t n, struct err *e);
+
+/* upload.c: the body of a POST. */
+/* As soon as the headers are there: 0 when it may come, else the status of the refusal. */
+int upload_check(struct request *r, struct err *e);
+/* False: it is so large that nobody reads on. */
+bool upload_take(struct request *r, const char *bytes, size_t n);
+/* It is complete: makes parameters of a form. 0, or the status of the refusal. */
+int upload_finish(struct request *r, struct err *e);
+
 /* call.c: the end of an answer that was flushed. */
 void call_finish_flow(struct call *c, bool well);
 
@@ -168,7 +182,8 @@ void pool_free(struct pool *p); /* when no loop thread is left that might push; 
 /* routes.c */
 const struct route *route_find(const struct web *w, struct str path, struct str *ret_rest,
                                int *ret_area);
-bool request_is_api(const struct request *r); /* how its errors look, and who may read them */
-bool path_is_api(struct str path);            /* where nothing fits: how the error looks */
+bool request_is_api(const struct request *r);     /* how its errors look, and who may read them */
+bool path_is_api(struct str path);                /* where nothing fits: how the error looks */
+const char *route_methods(const struct route *r); /* for the header Allow; NULL: any route */
 
 #endif

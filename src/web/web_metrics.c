@@ -3,7 +3,7 @@
 #include "web/call.h"
 
 static const char *const areas[] = {"pages",  "hn_api", "search_api", "assets",
-                                    "health", "feed",   "none"};
+                                    "health", "feed",   "links",      "none"};
 static const char *const codes[] = {"2xx", "304", "3xx", "400", "404", "4xx", "503", "5xx"};
 static const char *const reasons[] = {"queue", "address"};
 static const char *const ws_refusals[] = {"key", "request", "full"}; /* as enum ws_refusal */

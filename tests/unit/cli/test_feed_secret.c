@@ -34,7 +34,7 @@ static enum verdict load(const char *line, const char *const *variables, char *o
     struct settings s;
     fake_env = variables;
     assert_int_equal(load_line(&s, CMD_SERVE, line), V_OK);
-    enum verdict v = feed_secret_load(&s, env, out, e);
+    enum verdict v = secret_load(SECRET_CDC_KEY, &s, env, out, e);
     settings_release(&s);
     return v;
 }
