@@ -33,6 +33,7 @@ struct feed_event *feed_event_new(int64_t epoch, const struct feed_change *c);
 struct feed_marks {
     struct str names[FEED_MARKS_MAX];
     size_t n;
+    char link[32]; /* of the topic of a link; stays where it is */
 };
 /* The same for a change that is of topics; they are copied. */
 struct feed_event *feed_event_of(int64_t epoch, const struct feed_change *c,

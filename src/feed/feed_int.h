@@ -9,7 +9,7 @@ bool feed_filter_wants(const struct feed_filter *f, struct str schema, struct st
                        enum feed_action action, bool is_public, const struct str *topics,
                        size_t n_topics);
 
-/* Is it among these names? */
+/* Is it among these names of topics? */
 bool feed_marks_have(const struct str *names, size_t n, struct str name);
 
 /* Does "table" or "schema.table" mean this one? */

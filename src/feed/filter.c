@@ -1,5 +1,6 @@
 #include "feed/event.h"
 #include "feed/feed_int.h"
+#include "feed/link_topic.h"
 
 /* The text up to the next comma, without blanks around it; *rest goes on behind the comma. False:
  * nothing is left. */
@@ -71,7 +72,7 @@ bool feed_table_is(struct str asked, struct str schema, struct str name) {
 
 bool feed_marks_have(const struct str *names, size_t n, struct str name) {
     for (size_t i = 0; i < n; i++)
-        if (str_eq(names[i], name))
+        if (link_topic_fits(name, names[i]))
             return true;
     return false;
 }

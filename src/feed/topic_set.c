@@ -1,5 +1,6 @@
 #include "feed/topic_set.h"
 
+#include "feed/link_topic.h"
 #include "hn/json_read.h"
 
 #include <stdlib.h>
@@ -77,7 +78,10 @@ static bool is_of(const struct feed_topic *t, const struct feed_change *c) {
 
 void topic_set_mark(const struct topic_set *t, const struct feed_change *c,
                     struct feed_marks *ret) {
+    struct str link = link_topic_of(c, ret->link);
     ret->n = 0;
+    if (link.p)
+        ret->names[ret->n++] = link;
     for (size_t i = 0; t && i < t->n && ret->n < FEED_MARKS_MAX; i++) {
         const struct feed_topic *topic = &t->all[i];
         if (str_eq(topic->table, c->name) && str_eq(topic->schema, c->schema) &&

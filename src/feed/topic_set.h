@@ -22,9 +22,9 @@ MUST_CHECK enum verdict topic_set_read(struct store *s, struct topic_set **ret, 
 struct topic_set *topic_set_keep(struct topic_set *t); /* NULL is fine */
 void topic_set_drop(struct topic_set *t);              /* NULL is fine */
 
-/* Of an insert or update: the topics whose states the new row is in, and those of a row that came
- * without its data, which may be. Of a resync: all of its table. t NULL: none. The names are the
- * set's. */
+/* The topic of the link that it is of, if it is of one. Of an insert or update: the topics whose
+ * states the new row is in, and those of a row that came without its data, which may be. Of a
+ * resync: all of its table. t NULL: none. The names are the set's. */
 void topic_set_mark(const struct topic_set *t, const struct feed_change *c, struct feed_marks *ret);
 
 #endif

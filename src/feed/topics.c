@@ -1,6 +1,7 @@
 /* Which names there are to listen to: tables that are logged, and topics. */
 #include "feed/event.h"
 #include "feed/feed_int.h"
+#include "feed/link_topic.h"
 
 #define LIST_MAX 300 /* characters of what there is */
 
@@ -36,6 +37,8 @@ static bool topic_is_open_to(const struct feed_topic *t, const struct feed_names
 
 static bool is_there(struct str asked, const struct feed_filter *f,
                      const struct feed_names *names) {
+    if (link_topic_is(asked))
+        return true;
     for (size_t i = 0; i < names->n_tables; i++) {
         const struct cdc_known *k = &names->tables[i];
         if (is_open_to(k, f) && feed_table_is(asked, k->schema, k->name))
@@ -114,6 +117,8 @@ enum verdict feed_filter_check(const struct feed_filter *f, const struct feed_na
         return V_OK;
     struct listing l = {0};
     strbuf_init(&l.text, LIST_MAX + 64);
+    if (str_starts(*unknown, "link:"))
+        add(&l, STR_NONE, STR("link:ID"));
     list(f, names, &l);
     enum verdict v =
         err_set(e, V_INVALID, "feed", 0, "%s: there is no %s\"%.*s\"; there are %s", param,

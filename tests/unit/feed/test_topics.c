@@ -3,6 +3,7 @@
 
 #include "feed/hub_int.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <setjmp.h>
@@ -130,6 +131,68 @@ static void unknown_topics_are_named(void **state UNUSED) {
                                "live:update, failed");
 }
 
+static const char *mark_of(int table, enum feed_action action, const char *key) {
+    static char text[64];
+    const struct feed_change c = {.table = table, .action = action, .key = str_of(key)};
+    struct feed_marks marks;
+    topic_set_mark(NULL, &c, &marks);
+    assert_true(marks.n <= 1);
+    snprintf(text, sizeof text, "%.*s", marks.n ? (int)marks.names[0].n : 0, marks.names[0].p);
+    return text;
+}
+
+static void each_link_is_a_topic(void **state UNUSED) {
+    assert_string_equal(mark_of(3, FEED_UPDATE, "{\"id\":42}"), "link:42");
+    assert_string_equal(mark_of(3, FEED_DELETE, "{\"id\":42}"), "link:42");
+    assert_string_equal(mark_of(4, FEED_INSERT, "{\"link_id\" : 7}"), "link:7");
+    assert_string_equal(
+        mark_of(5, FEED_INSERT, "{\"external_id\":\"9\",\"link_id\":7,\"platform\":\"reddit\"}"),
+        "link:7");
+    assert_string_equal(mark_of(3, FEED_UPDATE, "{\"id\":\"42\"}"), "link:");
+    assert_string_equal(mark_of(5, FEED_RESYNC, NULL), "link:");
+    assert_string_equal(mark_of(1, FEED_UPDATE, "{\"id\":42}"), "");
+    assert_string_equal(mark_of(6, FEED_UPDATE, "{\"link_id\":42}"), "");
+}
+
+static bool hears(const char *asked, int table, enum feed_action action, const char *key) {
+    const struct feed_change c = {.table = table,
+                                  .schema = STR("main"),
+                                  .name = STR("whatever"),
+                                  .action = action,
+                                  .key = str_of(key),
+                                  .is_public = true};
+    struct feed_marks marks;
+    struct feed_filter f = filter_of(asked);
+    topic_set_mark(NULL, &c, &marks);
+    struct feed_event *ev = feed_event_of(1, &c, &marks);
+    bool takes = feed_filter_takes(&f, ev);
+    assert_true(!takes || str_eqc(feed_filter_topic(&f, ev), asked));
+    feed_event_drop(ev);
+    return takes;
+}
+
+static void who_listens_to_one_link(void **state UNUSED) {
+    assert_true(hears("link:4", 3, FEED_UPDATE, "{\"id\":4}"));
+    assert_true(hears("link:4", 4, FEED_UPDATE, "{\"link_id\":4}"));
+    assert_false(hears("link:4", 3, FEED_UPDATE, "{\"id\":42}"));
+    assert_false(hears("link:42", 3, FEED_UPDATE, "{\"id\":4}"));
+    assert_true(hears("link:4", 4, FEED_RESYNC, NULL));
+    assert_true(hears("link:4", 4, FEED_TRUNCATE, NULL));
+    assert_false(hears("link:", 4, FEED_UPDATE, "{\"link_id\":4}"));
+    static const char *const none[] = {
+        "link:",   "link:0",  "link:-1", "link:x",
+        "link:04", "link:+4", "link:4x", "link:99999999999999999999"};
+    struct err e;
+    for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+        struct feed_filter f = filter_of(none[i]);
+        assert_int_equal(feed_filter_check(&f, &(struct feed_names){0}, "topics", &e), V_INVALID);
+        assert_non_null(strstr(e.msg, "there are link:ID"));
+    }
+    struct feed_filter f = filter_of("link:4,link:9223372036854775807");
+    f.public_only = true;
+    assert_true(feed_filter_is_known(&f, &(struct feed_names){0}));
+}
+
 /* The log says that there are topics now: pages know it, and what is in the ring is read anew. */
 static void a_topic_that_comes_later(void **state UNUSED) {
     static const struct str states[] = {STR("x")};
@@ -168,7 +231,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_new_state_decides),        cmocka_unit_test(states_of_other_types),
         cmocka_unit_test(what_cannot_be_known_is_told), cmocka_unit_test(an_event_has_its_topics),
-        cmocka_unit_test(unknown_topics_are_named),     cmocka_unit_test(a_topic_that_comes_later),
+        cmocka_unit_test(unknown_topics_are_named),     cmocka_unit_test(each_link_is_a_topic),
+        cmocka_unit_test(who_listens_to_one_link),      cmocka_unit_test(a_topic_that_comes_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
