@@ -132,3 +132,28 @@ bool host_allowed(const struct host_rule *rule, struct str host) {
             return true;
     return false;
 }
+
+void address_key(const struct sockaddr *a, unsigned char ret[16]) {
+    memset(ret, 0, 16);
+    if (a->sa_family == AF_INET6) {
+        const struct in6_addr *six = &((const struct sockaddr_in6 *)a)->sin6_addr;
+        memcpy(ret, six, IN6_IS_ADDR_V4MAPPED(six) ? 16 : 8);
+    } else if (a->sa_family == AF_INET) {
+        ret[10] = ret[11] = 0xff;
+        memcpy(ret + 12, &((const struct sockaddr_in *)a)->sin_addr, 4);
+    }
+}
+
+void address_key_of_text(struct str text, unsigned char ret[16]) {
+    char copy[INET6_ADDRSTRLEN];
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    memset(ret, 0, 16);
+    if (text.n >= sizeof copy)
+        return;
+    snprintf(copy, sizeof copy, "%.*s", STR_FMT(text));
+    if (inet_pton(AF_INET, copy, &v4.sin_addr) == 1)
+        address_key((const struct sockaddr *)&v4, ret);
+    else if (inet_pton(AF_INET6, copy, &v6.sin6_addr) == 1)
+        address_key((const struct sockaddr *)&v6, ret);
+}

@@ -15,6 +15,10 @@ MUST_CHECK enum verdict address_listen(const char *text, int backlog, int *ret_f
                                        struct err *e);
 /* 127.0.0.0/8 or ::1, the latter also as IPv4 in IPv6. */
 bool address_is_loopback(const struct sockaddr *address);
+/* What stands for whoever is there, where they are counted: IPv4 as it is written in IPv6; of an
+ * IPv6 address the network of one house. Of a text that is no address: all zero. */
+void address_key(const struct sockaddr *address, unsigned char ret[16]);
+void address_key_of_text(struct str text, unsigned char ret[16]);
 /* The host without its port, in `out`. */
 void address_print(const struct sockaddr *address, char *out, size_t size);
 

@@ -12,6 +12,7 @@ static void clear(struct call *c) {
     c->type = "text/html; charset=utf-8";
     c->cache = NULL;
     c->location = STR_NONE;
+    c->set_cookie = STR_NONE;
     c->retry_after = 0;
     c->unknown = false;
     c->stream = (struct call_stream){0};

@@ -37,6 +37,35 @@ struct str call_header(const struct call *c, const char *name) {
     return str_of(MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name));
 }
 
+struct str call_cookie(const struct call *c, const char *name) {
+    const struct request *r = (const struct request *)c;
+    return str_of(MHD_lookup_connection_value(r->connection, MHD_COOKIE_KIND, name));
+}
+
+/* What the proxy itself added stands last; the rest is what clients like to tell. */
+static struct str last_word(struct str list) {
+    size_t n = list.n, from;
+    while (n && strchr(" \t", list.p[n - 1]))
+        n--;
+    for (from = n; from && !strchr(", \t", list.p[from - 1]);)
+        from--;
+    return (struct str){list.p + from, n - from};
+}
+
+bool call_client(const struct call *c, unsigned char ret[16]) {
+    const struct request *r = (const struct request *)c;
+    const struct sockaddr *a =
+        MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+    struct str forwarded = call_header(c, "X-Forwarded-For");
+    if (!address_is_loopback(a)) {
+        address_key(a, ret);
+        return true;
+    }
+    if (forwarded.n)
+        address_key_of_text(last_word(forwarded), ret);
+    return forwarded.n > 0;
+}
+
 bool call_accepts(const struct call *c, const char *type) {
     struct str accept = call_header(c, MHD_HTTP_HEADER_ACCEPT);
     return accept.p && strstr(accept.p, type);

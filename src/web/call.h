@@ -53,9 +53,10 @@ struct call {
     const char *type;    /* static storage, with its charset */
     const char *cache;   /* Cache-Control, static storage; NULL: "no-cache" (revalidate by ETag) */
     struct str location; /* of a redirect; in the arena */
-    int retry_after;     /* seconds, of 429 and 503; 0: one */
-    struct strbuf body;  /* at most CALL_ANSWER_MAX */
-    bool unknown;        /* a null that the archive cannot vouch for: a header says so */
+    struct str set_cookie;     /* in the arena; absent: none */
+    int retry_after;           /* seconds, of 429 and 503; 0: one */
+    struct strbuf body;        /* at most CALL_ANSWER_MAX */
+    bool unknown;              /* a null that the archive cannot vouch for: a header says so */
     struct call_stream stream; /* with a `read`: the answer goes on behind the body, see below */
 };
 
@@ -68,6 +69,12 @@ MUST_CHECK enum verdict call_param_int(const struct call *c, const char *name, i
 
 /* A header of the request; STR_NONE when it was not sent. Lives as long as the request. */
 struct str call_header(const struct call *c, const char *name);
+
+/* A cookie of the request; STR_NONE when it was not sent. */
+struct str call_cookie(const struct call *c, const char *name);
+/* Whom the call is from, as far as a limit is concerned: an address, of IPv6 the network of a
+ * house, and behind a proxy on this machine what it forwards for. False: this machine itself. */
+bool call_client(const struct call *c, unsigned char ret[16]);
 
 /* Does the client say that it takes this type? What it takes anyway does not count. */
 bool call_accepts(const struct call *c, const char *type);

@@ -2,9 +2,9 @@
  * adding by bots. Everything is answered from the database; what a provider has to be asked for is
  * the workers' affair. */
 #include "hn/url_key.h"
-#include "web/feed_key.h"
 #include "web/json_fields.h"
 #include "web/link_body.h"
+#include "web/link_gate.h"
 #include "web/link_json.h"
 #include "web/link_pages.h"
 #include "web/routes.h"
@@ -83,6 +83,9 @@ static enum verdict check(struct call *c, struct err *e) {
 static enum verdict retry(struct call *c, struct err *e) {
     size_t n;
     int64_t id;
+    int status = link_gate_pass(c, e);
+    if (status)
+        return refuse(c, status, e->msg);
     enum verdict v = id_of(c, &id, e);
     if (v == V_OK)
         v = store_link_retry(c->store, id, &n, e);
@@ -101,23 +104,12 @@ static enum verdict retry(struct call *c, struct err *e) {
     return V_OK;
 }
 
-/* NULL: it may; else it was answered. */
-static bool has_token(struct call *c) {
-    struct str token = str_of(web_options(c->web)->links_token);
-    if (!token.p)
-        (void)refuse(c, 403,
-                     "Programs may add links here when the server has a token: start it with "
-                     "TAIN_LINKS_TOKEN, or --links-token-file FILE.");
-    else if (!feed_key_equals(token, bearer_of(call_header(c, "Authorization"))))
-        (void)refuse(c, 401, "Send the token of this server: Authorization: Bearer TOKEN");
-    return c->status == 200;
-}
-
 static enum verdict add(struct call *c, struct err *e) {
     struct link_add add;
     struct link_added added;
-    if (!has_token(c))
-        return V_OK;
+    int status = link_gate_token(c, e);
+    if (status)
+        return refuse(c, status, e->msg);
     if (!c->json)
         return refuse(c, 415, "Content-Type: application/json");
     enum verdict v = link_body_read(c->arena, c->upload, &add, e);

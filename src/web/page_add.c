@@ -4,6 +4,7 @@
 
 #include "hn/url_key.h"
 #include "store/links.h"
+#include "web/link_gate.h"
 #include "web/link_pages.h"
 #include "web/page.h"
 #include "web/page_routes.h"
@@ -33,7 +34,7 @@ static void bookmark(struct strbuf *b, const struct call *c) {
                 safe ? "https" : "http", STR_FMT(host));
 }
 
-static void form(struct strbuf *b, struct str url, const char *problem) {
+static void form(struct strbuf *b, struct str url, const char *problem, bool asks_token) {
     strbuf_adds(b, "<form class=\"add\" action=\"/add\" method=\"post\">");
     if (problem) {
         strbuf_adds(b, "<p class=\"problem\" id=\"problem\" role=\"alert\">");
@@ -48,7 +49,12 @@ static void form(struct strbuf *b, struct str url, const char *problem) {
     strbuf_addf(b, " maxlength=\"%d\"%s value=\"", LINK_URL_MAX,
                 problem ? " aria-invalid=\"true\" aria-describedby=\"problem\"" : "");
     strbuf_add_html(b, url);
-    strbuf_adds(b, "\"><button type=\"submit\">Add</button></div></form>\n");
+    strbuf_adds(b, "\"><button type=\"submit\">Add</button></div>");
+    if (asks_token)
+        strbuf_adds(b, "<label for=\"token\">The token of this server</label>"
+                       "<input type=\"password\" name=\"" LINK_TOKEN_FIELD "\" id=\"token\" "
+                       "required autocomplete=\"current-password\">");
+    strbuf_adds(b, "</form>\n");
 }
 
 /* Whoever comes with an address that is here already may go to its page at once. */
@@ -72,7 +78,7 @@ enum verdict page_add(struct call *c, struct str url, const char *problem, struc
     strbuf_adds(&c->body,
                 "<div class=\"headline\"><h1>Add a link</h1><p class=\"note\">and see who "
                 "discussed it, and what it says</p></div>\n");
-    form(&c->body, url, problem);
+    form(&c->body, url, problem, link_gate_asks(c));
     enum verdict v = known(c, url, e);
     bookmark(&c->body, c);
     return v == V_OK ? page_close(c, e) : v;

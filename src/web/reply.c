@@ -2,6 +2,7 @@
  * thread that made the answer. */
 #include "web/server_int.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -22,6 +23,12 @@ static void add_page_headers(struct MHD_Response *m) {
     add(m, "Referrer-Policy", "same-origin");
 }
 
+static void add_retry_after(struct MHD_Response *m, int seconds) {
+    char text[16];
+    snprintf(text, sizeof text, "%d", seconds);
+    add(m, MHD_HTTP_HEADER_RETRY_AFTER, text);
+}
+
 static void add_headers(struct request *r, struct MHD_Response *m) {
     const struct call *c = &r->call;
     if (c->type)
@@ -29,6 +36,8 @@ static void add_headers(struct request *r, struct MHD_Response *m) {
     add(m, MHD_HTTP_HEADER_CACHE_CONTROL, c->cache ? c->cache : "no-cache");
     if (c->location.p)
         add(m, MHD_HTTP_HEADER_LOCATION, c->location.p);
+    if (c->set_cookie.p)
+        add(m, MHD_HTTP_HEADER_SET_COOKIE, c->set_cookie.p);
     if (c->unknown)
         add(m, "X-Tain-Known", "no");
     if (request_is_api(r))
@@ -41,8 +50,8 @@ static void add_headers(struct request *r, struct MHD_Response *m) {
         add(m, MHD_HTTP_HEADER_ACCESS_CONTROL_MAX_AGE, "86400");
     }
     add(m, "X-Content-Type-Options", "nosniff");
-    if (c->status == MHD_HTTP_SERVICE_UNAVAILABLE)
-        add(m, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER);
+    if (c->status == MHD_HTTP_SERVICE_UNAVAILABLE || c->status == MHD_HTTP_TOO_MANY_REQUESTS)
+        add_retry_after(m, c->retry_after ? c->retry_after : RETRY_AFTER_S);
     if (c->status == MHD_HTTP_UNAUTHORIZED)
         add(m, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     if (c->status == MHD_HTTP_METHOD_NOT_ALLOWED)

@@ -52,7 +52,8 @@ static void reset(struct request *r) {
     strbuf_release(&r->upload);
     memset(&r->call.path, 0, offsetof(struct call, params) - offsetof(struct call, path));
     r->call.n_params = 0;
-    r->call.location = STR_NONE;
+    r->call.location = r->call.set_cookie = STR_NONE;
+    r->call.retry_after = 0;
     r->call.stream = (struct call_stream){0};
     memset((char *)r + sizeof r->call, 0, sizeof *r - sizeof r->call);
     r->call.body = body;

@@ -5,8 +5,10 @@
 #include "feed/reader.h"
 #include "web/events.h"
 #include "web/herald.h"
+#include "web/link_gate.h"
 #include "web/stream.h"
 #include "web/topics.h"
+#include "web/turnstile.h"
 #include "web/visitors.h"
 #include "web/ws.h"
 
@@ -24,6 +26,7 @@
 #define TICK_MS 1000
 #define CONNECTION_MEMORY (16 * 1024) /* headers and buffers; one request line fits in */
 #define ANSWER_DEADLINE_MS 10000
+#define MINUTE_MS 60000
 
 int web_port(const struct web *w) {
     return w->port;
@@ -51,6 +54,10 @@ struct events *web_events(const struct web *w) {
 
 struct topics *web_topics(const struct web *w) {
     return w->topics;
+}
+
+struct turnstile *web_turns(const struct web *w) {
+    return w->turns;
 }
 
 void web_wrote(struct web *w) {
@@ -255,6 +262,7 @@ enum verdict web_start(const struct web_options *o, struct web **ret, struct err
     w->listen_fd = -1;
     w->feed = w->o.feed_hub;
     w->topics = topics_new(w->o.clock);
+    w->turns = turnstile_new(LINK_TURNS, MINUTE_MS);
     w->crowd = crowd_new(w->o.max_per_address);
     w->streams = stream_hub_new(&stream_door, most_streams(w->o.max_connections));
     enum verdict v = address_listen(w->o.listen, BACKLOG, &w->listen_fd, &w->port, e);
@@ -342,6 +350,7 @@ void web_stop(struct web *w) {
     feed_stop(w->reader);
     events_free(w->events);
     topics_free(w->topics);
+    turnstile_free(w->turns);
     if (!w->o.feed_hub)
         feed_hub_free(w->feed);
     stream_hub_free(w->streams);

@@ -15,6 +15,7 @@ struct feed_hub;    /* feed/hub.h */
 enum access_log { ACCESS_NONE, ACCESS_ALL, ACCESS_ERRORS };
 
 #define WEB_LOOPS_MAX 8
+#define WEB_TOKEN_MAX 1024
 #define WEB_QUERY_THREADS_MAX 64
 
 /* All of it must outlive the server. */
@@ -37,6 +38,7 @@ struct web_options {
     int feed_clients;               /* of the change feed at once; 0: 2000 */
     const char *feed_key;           /* who has it hears all of the change feed; NULL: nobody does */
     const char *links_token;        /* programs that have it may add links; NULL: none may */
+    bool exposed;                   /* other machines reach it: everyone needs the token to write */
     /* How long the change feed keeps what it said; feed_keep_rows 0: another process prunes it. */
     int64_t feed_keep_ms, feed_keep_rows;
     bool read_only; /* the archive is a copy: the change feed is read, and never written */
@@ -63,8 +65,9 @@ struct stream_hub *web_streams(const struct web *w); /* see web/stream.h */
 struct feed_hub *web_feed(const struct web *w);
 /* A writer of this process has committed: event streams and the feed look now. Any thread. */
 void web_wrote(struct web *w);
-struct events *web_events(const struct web *w); /* see web/events.h */
-struct topics *web_topics(const struct web *w); /* see web/topics.h */
+struct events *web_events(const struct web *w);   /* see web/events.h */
+struct topics *web_topics(const struct web *w);   /* see web/topics.h */
+struct turnstile *web_turns(const struct web *w); /* of adding links; thread of writing */
 /* May one more event stream be opened, so that others than streams find room too? */
 bool web_has_room(const struct web *w);
 /* Since when the most silent thread has not moved, of the loops, the WebSockets and the feed; each

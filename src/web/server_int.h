@@ -17,7 +17,7 @@
 #define URI_MAX (CALL_PATH_MAX + CALL_QUERY_MAX)
 #define BODY_KEPT ((size_t)64 * 1024) /* a larger buffer is not kept for the next answer */
 #define GZIP_FROM 1024
-#define RETRY_AFTER "1" /* seconds, of a 503 */
+#define RETRY_AFTER_S 1 /* of a 503 */
 
 /* What a thread has to answer with. */
 struct desk {
@@ -114,6 +114,7 @@ struct web {
     struct feed_reader *reader;
     struct events *events;
     struct topics *topics;
+    struct turnstile *turns;
     atomic_bool stopping, ended;
     _Atomic int64_t db_failed_since, db_ok_at; /* clock_mono(); 0: not failing */
 };

@@ -2,7 +2,6 @@
 
 #include "web/web_metrics.h"
 
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -90,18 +89,6 @@ static int count(struct crowd *c, const unsigned char address[16], int by) {
     return n;
 }
 
-/* IPv4 as it is written in IPv6; of an IPv6 address the network of one house counts. */
-static void key_of(const struct sockaddr *a, unsigned char out[16]) {
-    memset(out, 0, 16);
-    if (a->sa_family == AF_INET6) {
-        const struct in6_addr *six = &((const struct sockaddr_in6 *)a)->sin6_addr;
-        memcpy(out, six, IN6_IS_ADDR_V4MAPPED(six) ? 16 : 8);
-    } else if (a->sa_family == AF_INET) {
-        out[10] = out[11] = 0xff;
-        memcpy(out + 12, &((const struct sockaddr_in *)a)->sin_addr, 4);
-    }
-}
-
 enum MHD_Result visitor_admit(void *arg, const struct sockaddr *address, socklen_t n UNUSED) {
     struct loop *l = arg;
     unsigned char key[16];
@@ -109,7 +96,7 @@ enum MHD_Result visitor_admit(void *arg, const struct sockaddr *address, socklen
         return MHD_NO;
     if (address_is_loopback(address)) /* a proxy in front, or this machine itself */
         return MHD_YES;
-    key_of(address, key);
+    address_key(address, key);
     if (count(l->web->crowd, key, 0) < l->web->crowd->max)
         return MHD_YES;
     metric_add(&m_web_refused, 1, 1);
@@ -117,7 +104,7 @@ enum MHD_Result visitor_admit(void *arg, const struct sockaddr *address, socklen
 }
 
 bool crowd_stay(struct web *w, const struct sockaddr *address, unsigned char ret[16]) {
-    key_of(address, ret);
+    address_key(address, ret);
     bool counted = !address_is_loopback(address);
     if (counted)
         (void)count(w->crowd, ret, 1);
@@ -139,7 +126,7 @@ static void arrive(struct loop *l, struct MHD_Connection *connection, void **ret
     if (l->visitors)
         l->visitors->prev = v;
     l->visitors = v;
-    key_of(a, v->address);
+    address_key(a, v->address);
     v->counted = !address_is_loopback(a);
     if (v->counted)
         (void)count(l->web->crowd, v->address, 1);
