@@ -141,8 +141,10 @@ enum verdict link_engine_step(struct link_engine *g, int64_t deadline_mono, stru
     return V_OK;
 }
 
-/* What was under way is given back as if it had never been begun. */
+/* What was under way is given back as if it had never been begun; but for its money, since the
+ * provider may ask for it all the same. */
 static void let_go(struct job *j) {
+    j->reserved = 0;
     if (j->stage == JOB_CALLING)
         turnstile_undo(&j->lane->turnstile, j->slot, j->probe);
     if (j->task.id)

@@ -167,6 +167,8 @@ void reverse_begin(struct link_engine *g, struct job *j);
 void reverse_found(struct link_engine *g, struct job *j);
 /* Looks after the money. */
 MUST_CHECK enum verdict purse_look(struct link_engine *g, struct err *e);
+/* The call for which it was set aside was not made. */
+MUST_CHECK enum verdict purse_return(struct link_engine *g, struct job *j, struct err *e);
 
 /* link_upkeep.c: a small step of it. */
 MUST_CHECK enum verdict upkeep_work(struct link_engine *g, struct err *e);

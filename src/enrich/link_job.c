@@ -154,12 +154,16 @@ static void count_call(const struct job *j) {
     enrich_call(j->lane->turnstile.index, results[j->why.told], j->elapsed_ms);
 }
 
+/* A failure right behind another one, whichever task had that, is more likely the provider's than
+ * this task's. The task waits also when it costs nothing: the next probe is another one's, so that
+ * none that cannot be borne keeps the lane closed. */
 static void decide_transient(struct link_engine *g, struct job *j) {
-    bool ill = j->step != STEP_PAGE && (j->probe || j->lane->turnstile.open);
+    const struct turnstile *t = &j->lane->turnstile;
+    bool ill = j->step != STEP_PAGE && (j->probe || t->open || t->failures > 1);
     if (!ill && j->task.attempts >= LINK_ATTEMPTS_MAX)
         job_save(j, LINK_FAILED, j->why.error);
     else
-        job_release(j, !ill, ill ? 0 : backoff_wait_ms(&again, j->task.attempts, &g->rng), &j->why);
+        job_release(j, !ill, backoff_wait_ms(&again, ill ? 1 : j->task.attempts, &g->rng), &j->why);
 }
 
 static void decide(struct link_engine *g, struct job *j) {
@@ -198,6 +202,7 @@ static enum verdict judge(struct link_engine *g, struct job *j, struct err *e) {
     enum verdict v = V_OK;
     if (!j->is_read) {
         j->why = (struct told_why){.told = TOLD_TRANSIENT, .wait_ms = -1};
+        fault_hit("links_answered");
         kind->read(g, j);
         j->is_read = true;
         j->is_told = !called;
@@ -257,15 +262,19 @@ static enum verdict write_one(struct link_engine *g, struct job *j, enum link_st
     case JOB_SAVE:
         fault_hit("links_before_save");
         v = store_link_save(g->store, &j->result, e);
+        fault_hit("links_after_save");
         *ret = j->result.status;
         break;
     case JOB_LAND:
         fault_hit("links_before_land");
         v = store_link_land(g->store, &j->landing, &article, e);
+        fault_hit("links_after_land");
         *ret = article ? LINK_COMPLETED : LINK_NOT_FOUND;
         break;
     case JOB_RELEASE:
+        fault_hit("links_before_release");
         v = store_link_release(g->store, &j->release, e);
+        fault_hit("links_after_release");
         break;
     case JOB_FORGET:
         break;
@@ -277,8 +286,10 @@ static enum verdict write_one(struct link_engine *g, struct job *j, enum link_st
 }
 
 static enum verdict write_job(struct link_engine *g, struct job *j, struct err *e) {
-    enum link_status status;
-    enum verdict v = write_one(g, j, &status, e);
+    enum link_status status = LINK_PENDING;
+    enum verdict v = j->reserved ? purse_return(g, j, e) : V_OK;
+    if (v == V_OK)
+        v = write_one(g, j, &status, e);
     for (int i = 0; is_refused(v) && i < 2; i++) {
         give_up(g, j, e);
         v = write_one(g, j, &status, e);

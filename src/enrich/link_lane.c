@@ -103,6 +103,7 @@ static enum verdict call(struct link_engine *g, struct job *j, struct err *e) {
         v = l->kind->before(g, j, e);
     if (v != V_OK || j->stage == JOB_DECIDED)
         return v;
+    fault_hit("links_before_call");
     v = g->o.caller->ask(g->o.caller, &ask, l->kind->call_ms, j, &why);
     if (v == V_INVALID)
         job_save(j, LINK_FAILED, arena_str(&j->arena, str_of(why.msg)));
@@ -114,6 +115,7 @@ static enum verdict call(struct link_engine *g, struct job *j, struct err *e) {
     j->probe = l->turnstile.probe;
     j->slot = turnstile_use(&l->turnstile);
     j->stage = JOB_CALLING;
+    fault_hit("links_call_started");
     return V_OK;
 }
 

@@ -1,5 +1,6 @@
 /* The lane of summaries. The page is fetched under the guard before there is a turn, since that is
  * no call of the provider; the money is set aside before the call and settled after it. */
+#include "base/fault.h"
 #include "enrich/link_int.h"
 
 #include <stdio.h>
@@ -123,6 +124,7 @@ static enum verdict before(struct link_engine *g, struct job *j, struct err *e) 
     int64_t amount = cost_at_most(g, (int64_t)sent_text(j).n);
     enum verdict v = store_spend_reserve(g->store, str_of(link_summary.name), amount, budget_of(g),
                                          &j->spend, e);
+    fault_hit("links_reserved");
     if (v == V_OK)
         j->reserved = amount;
     if (v != V_LIMIT)
@@ -141,17 +143,27 @@ static int64_t cost_of_answer(const struct link_engine *g, const struct job *j) 
     return may_have_run ? j->reserved : 0;
 }
 
+static enum verdict settle(struct link_engine *g, struct job *j, int64_t cost, struct err *e) {
+    fault_hit("links_before_settle");
+    enum verdict v =
+        store_spend_settle(g->store, str_of(link_summary.name), &j->spend, j->reserved, cost, e);
+    if (v == V_OK)
+        j->reserved = 0;
+    fault_hit("links_after_settle");
+    return v;
+}
+
+enum verdict purse_return(struct link_engine *g, struct job *j, struct err *e) {
+    return settle(g, j, 0, e);
+}
+
 static enum verdict after(struct link_engine *g, struct job *j, struct err *e) {
     int64_t cost = cost_of_answer(g, j);
     if (j->why.told == TOLD_SPENT)
         cost = g->o.budget.monthly > 0 ? g->o.budget.monthly : 0;
-    if (j->reserved) {
-        enum verdict v = store_spend_settle(g->store, str_of(link_summary.name), &j->spend,
-                                            j->reserved, cost, e);
-        if (v != V_OK)
-            return v;
-        j->reserved = 0;
-    }
+    enum verdict v = j->reserved ? settle(g, j, cost, e) : V_OK;
+    if (v != V_OK)
+        return v;
     if (j->why.told == TOLD_SPENT) {
         int64_t left = j->spend.renews_at - clock_real(g->o.clock);
         g->purse_closed_until = link_now(g) + (left > 0 ? left : 0);

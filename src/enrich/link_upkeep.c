@@ -1,5 +1,6 @@
 /* What is done for links now and then, by whichever process comes to it: in small steps between
  * calls, so that no lane waits for it. */
+#include "base/fault.h"
 #include "base/log.h"
 #include "enrich/enrich_metrics.h"
 #include "enrich/link_int.h"
@@ -150,7 +151,9 @@ enum verdict upkeep_work(struct link_engine *g, struct err *e) {
         bool more = false;
         if (now < g->upkeep_at[i])
             continue;
+        fault_hit("links_before_chore");
         v = chores[i].work(g, &more, e);
+        fault_hit("links_after_chore");
         bool fine = v == V_OK;
         v = tolerate(v, e);
         if (v == V_OK)

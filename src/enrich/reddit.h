@@ -64,12 +64,12 @@ void reddit_read_token(const struct heard *h, struct arena *a, struct reddit_tok
 void reddit_read_url(const struct heard *h, struct str key, struct arena *a,
                      struct found_list *ret);
 /* NONE: no such post, or one without an article (a self-post, a gallery: then has_origin). ROW: the
- * post is private or in quarantine. */
+ * post is private or in quarantine. TRANSIENT: also where it is refused without a reason. */
 void reddit_read_post(const struct heard *h, const struct discussion *asked, struct arena *a,
                       struct found_article *ret);
 
 struct reddit_share {
-    struct told_why why;        /* NEXT, NONE, TRANSIENT, WAIT or REFUSED */
+    struct told_why why;        /* NEXT, NONE, TRANSIENT or WAIT */
     struct discussion leads_to; /* NEXT: a post or a comment */
 };
 void reddit_read_share(const struct heard *h, struct arena *a, struct reddit_share *ret);

@@ -165,21 +165,25 @@ void reddit_read_url(const struct heard *h, struct str key, struct arena *a,
         told_garbage(&ret->why, a, "submissions without an id");
 }
 
-/* The service itself says of a post that it is not for us: in JSON, where a wall would have sent a
- * page. */
-static bool is_closed(const struct heard *h, struct arena *a) {
+/* The service itself refuses a post: in JSON, where a wall would have sent a page. With a reason
+ * (private, quarantined) that is of this post. Without one it may be of the post or of us, which
+ * only shows in how others fare: nothing is final then, and no lane is paused for one post. */
+static enum told of_closed(const struct heard *h, struct arena *a, enum told usual) {
     struct json_read root;
-    return h->status == 403 && h->cls == NET_HTTP_403 && heard_json(h, a, &root) &&
-           json_peek(&root) == JSON_OBJECT &&
-           (json_text_at(&root, "reason").n > 0 || json_int_at(&root, "error", 0) == 403);
+    if (h->status != 403 || h->cls != NET_HTTP_403 || !heard_json(h, a, &root) ||
+        json_peek(&root) != JSON_OBJECT)
+        return usual;
+    if (json_text_at(&root, "reason").n > 0)
+        return TOLD_ROW;
+    return json_int_at(&root, "error", 0) == 403 ? TOLD_TRANSIENT : usual;
 }
 
 static void told_of_post(struct told_why *ret, struct arena *a, const struct heard *h) {
     told_of_reddit(ret, a, h);
     if (heard_no_such(h, a))
         *ret = (struct told_why){.told = TOLD_NONE, .wait_ms = -1};
-    else if (is_closed(h, a))
-        ret->told = TOLD_ROW;
+    else
+        ret->told = of_closed(h, a, ret->told);
 }
 
 void reddit_read_post(const struct heard *h, const struct discussion *asked, struct arena *a,
@@ -237,5 +241,7 @@ void reddit_read_share(const struct heard *h, struct arena *a, struct reddit_sha
         told_garbage(&ret->why, a, "a page, where a share link should have led on");
     } else if (h->cls != NET_HTTP_404 && !(h->cls == NET_HTTP_4XX && h->status == 410)) {
         told_of_reddit(&ret->why, a, h);
+        if (ret->why.told == TOLD_REFUSED) /* asked without a token: it says nothing of ours */
+            ret->why.told = TOLD_TRANSIENT;
     }
 }

@@ -131,6 +131,7 @@ enum verdict turnstile_tell(struct turnstile *t, struct store *s, const struct t
                             struct err *e) {
     struct lane_told told;
     t->cautious = r->result != LANE_OK;
+    t->failures = 0;
     if (r->result == LANE_OK && !t->troubled && !r->probe && !t->open)
         return V_OK;
     int64_t wait = r->retry_after_ms >= 0 ? r->retry_after_ms : WAIT_DEFAULT_MS;
@@ -140,6 +141,7 @@ enum verdict turnstile_tell(struct turnstile *t, struct store *s, const struct t
     fault_hit("enrich_lane_told");
     t->troubled = r->result != LANE_OK;
     t->open = told.open;
+    t->failures = told.failures;
     if (r->result != LANE_OK)
         turnstile_drop(t); /* what was granted to a lane that was well */
     if (told.changed)

@@ -17,6 +17,7 @@ struct turnstile {
     int used;                /* of them, or lost */
     bool probe, troubled, open;
     bool cautious; /* the last answer was trouble: one call at a time until one is not */
+    int failures;  /* in a row, of all processes, as far as is known here */
     int slots[LANE_SLOTS_MAX], give_back[LANE_SLOTS_MAX];
     size_t n_slots, n_give_back;
     bool probe_back; /* the probe was lost unused */

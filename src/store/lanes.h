@@ -44,6 +44,7 @@ MUST_CHECK enum verdict store_lane_give_back(struct store *s, struct str name, s
 struct lane_told {
     bool changed; /* the lane opened, closed or was paused by it */
     bool open;    /* its breaker is not closed now, whoever opened it */
+    int failures; /* in a row, with this one */
 };
 /* A result. LANE_OK of a lane that is well writes nothing. */
 MUST_CHECK enum verdict store_lane_report(struct store *s, struct str name, enum lane_result r,

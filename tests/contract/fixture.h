@@ -157,5 +157,6 @@ int link_work_tests(void);
 int link_land_tests(void);
 int link_upkeep_tests(void);
 int link_engine_tests(void);
+int link_death_tests(void);
 
 #endif

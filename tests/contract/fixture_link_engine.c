@@ -62,14 +62,19 @@ static void deliver(struct web_caller *s, size_t i, call_done_fn *done, void *ct
     done(ctx, &r);
 }
 
-static int step(struct caller *c, int64_t deadline UNUSED, call_done_fn *done, void *ctx) {
+static int step(struct caller *c, int64_t deadline, call_done_fn *done, void *ctx) {
     struct web_caller *s = (struct web_caller *)c;
+    int64_t now = clock_mono(&s->web->f->clock);
     int n = 0;
+    s->next = deadline;
     for (size_t i = 0; i < s->n_flying;) {
-        if (s->flying[i].ends > clock_mono(&s->web->f->clock)) {
+        if (s->flying[i].ends > now) {
+            if (s->flying[i].ends < s->next)
+                s->next = s->flying[i].ends;
             i++;
             continue;
         }
+        s->next = now;
         deliver(s, i, done, ctx);
         n++;
     }
@@ -143,14 +148,23 @@ size_t web_engine(struct web *w) {
     return i;
 }
 
-void web_step(struct web *w) {
+/* Answers when the first of them has something to do. */
+static int64_t step_until(struct web *w, int64_t deadline) {
     struct err e;
+    int64_t next = deadline;
     w->first++;
     for (size_t k = 0; k < w->n_engines; k++) {
-        struct link_engine *g = w->engines[(w->first + k) % w->n_engines];
-        if (g)
-            assert_ok(link_engine_step(g, clock_mono(&w->f->clock), &e));
+        size_t i = (w->first + k) % w->n_engines;
+        if (!w->engines[i])
+            continue;
+        assert_ok(link_engine_step(w->engines[i], deadline, &e));
+        next = w->callers[i].next < next ? w->callers[i].next : next;
     }
+    return next;
+}
+
+void web_step(struct web *w) {
+    step_until(w, clock_mono(&w->f->clock));
 }
 
 void web_run(struct web *w, int64_t ms, int64_t tick) {
@@ -175,6 +189,18 @@ void web_drain(struct web *w, int64_t most, int64_t tick) {
         fix_advance(w->f, tick);
     }
     fail_msg("%lld pending after %lld ms", (long long)web_pending(w), (long long)most);
+}
+
+/* One leap, not beyond `end`. */
+static void leap(struct web *w, int64_t end) {
+    int64_t next = step_until(w, end), now = clock_mono(&w->f->clock);
+    fix_advance(w->f, next > now ? next - now : 1);
+}
+
+void web_leap(struct web *w, int64_t ms) {
+    int64_t end = clock_mono(&w->f->clock) + ms;
+    while (clock_mono(&w->f->clock) < end)
+        leap(w, end);
 }
 
 size_t web_most_in(const struct web *w, enum web_who who, int64_t window_ms) {

@@ -40,6 +40,7 @@ struct web_caller {
         struct web_answer answer;
     } flying[LINK_LANES * LINK_LANE_JOBS];
     size_t n_flying;
+    int64_t next; /* when its engine has something to do */
 };
 
 struct web {
@@ -73,6 +74,8 @@ void web_run(struct web *w, int64_t ms, int64_t tick);
 /* Runs until nothing is pending; fails after `most` milliseconds of the fixture's time. */
 void web_drain(struct web *w, int64_t most, int64_t tick);
 int64_t web_pending(struct web *w);
+/* The same from one instant at which something is due to the next: as exact as can be. */
+void web_leap(struct web *w, int64_t ms);
 /* The most calls of one that began within so many milliseconds, and the least between two. */
 size_t web_most_in(const struct web *w, enum web_who who, int64_t window_ms);
 int64_t web_least_between(const struct web *w, enum web_who who);
