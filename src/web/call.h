@@ -119,7 +119,7 @@ enum route_dialect { DIALECT_PAGE, DIALECT_API }; /* how errors look; APIs allow
  * slash: "/v0/item/star.json". */
 struct route {
     const char *pattern;
-    call_fn *fn; /* GET and HEAD; NULL: only `post` */
+    call_fn *fn; /* GET and HEAD; NULL: a socket, or only `post` */
     enum route_kind kind;
     enum route_dialect dialect;
     call_batch_fn *batch; /* may be NULL; used for quick routes on PostgreSQL */

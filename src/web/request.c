@@ -270,7 +270,7 @@ static enum MHD_Result run(struct request *r) {
         return refuse(r, status, e.msg);
     if (r->preflight)
         return answer_preflight(r);
-    if (!r->route->fn)
+    if (!r->route->fn && r->route->post)
         return refuse_method(r);
     r->checking = r->route->must_check && r->route->must_check(&r->call);
     if (r->checking)

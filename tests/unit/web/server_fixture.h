@@ -31,6 +31,19 @@ static enum verdict echo(struct call *c, struct err *e UNUSED) {
     return V_OK;
 }
 
+static atomic_int posted;
+
+/* What came, and how. */
+static enum verdict take_post(struct call *c, struct err *e) {
+    atomic_fetch_add(&posted, 1);
+    strbuf_addf(&c->body, "json=%d upload=[%zu]", c->json, c->upload.n);
+    if (c->json)
+        strbuf_add_str(&c->body, c->upload);
+    if (call_param(c, "away").p && atomic_fetch_add(&tries, 1) == 0)
+        return err_set(e, V_RETRY, "test", 0, "away");
+    return echo(c, e);
+}
+
 static enum verdict number(struct call *c, struct err *e) {
     int64_t n;
     enum verdict v = call_param_int(c, "n", 1, 10, 7, &n, e);
@@ -164,6 +177,10 @@ static const struct route routes[] = {
     {"/long", long_page, ROUTE_QUERY, DIALECT_PAGE, NULL},
     {"/batch/*", one, ROUTE_QUICK, DIALECT_API, many},
     {"/ticks", events, ROUTE_QUERY, DIALECT_API, NULL},
+    {"/form", echo, ROUTE_QUICK, DIALECT_PAGE, .post = take_post},
+    {"/api/form", NULL, ROUTE_QUERY, DIALECT_API, .post = take_post},
+    {"/free", NULL, ROUTE_STATIC, DIALECT_API, .post = take_post},
+    {"/slow/form", NULL, ROUTE_QUERY, DIALECT_PAGE, .post = slow},
 };
 static const struct route_table table = {routes, ARRAY_LEN(routes), AREA_PAGES};
 static const struct route_table *const tables[] = {&table};
@@ -183,6 +200,8 @@ static void start(struct place *p, struct web_options o) {
     o.hosts = (struct host_rule){names, 1};
     o.store = (struct store_options){
         .uri = p->uri, .clock = &clock_machine, .schema_rule = SCHEMA_REQUIRE, .must_exist = true};
+    if (!o.read_only)
+        o.write_store = o.store;
     o.tables = tables;
     o.n_tables = 1;
     if (web_start(&o, &p->web, &e) != V_OK)

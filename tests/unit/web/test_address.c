@@ -84,6 +84,27 @@ static void hosts(void **state UNUSED) {
     assert_false(host_allowed(&rule, STR_NONE));
 }
 
+static void key_is(const char *text, const char *as) {
+    unsigned char key[16];
+    char hex[33];
+    address_key_of_text(str_of(text), key);
+    for (int i = 0; i < 16; i++)
+        sprintf(hex + 2 * i, "%02x", key[i]);
+    if (strcmp(hex, as) != 0)
+        fail_msg("%s: %s", text, hex);
+}
+
+static void clients_have_keys(void **state UNUSED) {
+    key_is("192.0.2.1", "00000000000000000000ffffc0000201");
+    key_is("::ffff:192.0.2.1", "00000000000000000000ffffc0000201");
+    key_is("2001:db8:1:2:3:4:5:6", "20010db8000100020000000000000000");
+    key_is("2001:db8:1:2::9", "20010db8000100020000000000000000");
+    key_is("unknown", "00000000000000000000000000000000");
+    key_is("", "00000000000000000000000000000000");
+    key_is("1111111111111111111111111111111111111111111111111111111111111111111",
+           "00000000000000000000000000000000");
+}
+
 static void a_port_is_had_once(void **state UNUSED) {
     int fd, other, port;
     struct err e;
@@ -100,6 +121,7 @@ int main(void) {
         cmocka_unit_test(addresses_are_read),
         cmocka_unit_test(what_is_none_is_refused),
         cmocka_unit_test(hosts),
+        cmocka_unit_test(clients_have_keys),
         cmocka_unit_test(a_port_is_had_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
