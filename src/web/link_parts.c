@@ -69,7 +69,7 @@ static void place(struct strbuf *b, const struct link_view *v, enum link_task t)
     if (p->held) {
         strbuf_adds(b, "under way");
     } else if (!lane) {
-        strbuf_adds(b, "it begins when a worker does");
+        strbuf_adds(b, "no worker has started yet");
     } else if (lane->why == LANE_PAUSED) {
         strbuf_addf(b, "%s is not asked at the moment", words[t].lane);
     } else if (lane->why == LANE_BREAKER) {
@@ -104,7 +104,7 @@ static void retry_button(struct strbuf *b, const struct link_view *v, enum link_
     if (!v->may_ask)
         return;
     strbuf_addf(b,
-                " <form class=\"retry\" action=\"/link/%lld/retry\" method=\"post\">"
+                " <form class=\"retry\" action=\"/api/link/%lld/retry\" method=\"post\">"
                 "<button type=\"submit\" aria-label=\"Try again: %s\">Try again</button></form>",
                 (long long)v->link.id, words[t].heading);
 }
@@ -122,7 +122,7 @@ static void state(struct strbuf *b, const struct link_view *v, enum link_task t)
         strbuf_adds(b, "</span></p>");
         break;
     case LINK_NOT_FOUND:
-        if (!link_count_talks(v, w->site) || !w->site)
+        if (!w->site || !link_count_talks(v, w->site))
             strbuf_addf(b, "<p class=\"state none\">%s</p>", w->none);
         break;
     case LINK_FAILED:
@@ -147,8 +147,9 @@ static void state(struct strbuf *b, const struct link_view *v, enum link_task t)
 /* What a screen reader is told when the state of a task is another one. */
 static void announcement(struct strbuf *b, const struct link_view *v, enum link_task t) {
     const struct words *w = &words[t];
-    size_t n = link_count_talks(v, w->site);
-    switch (status_of(v, t)) {
+    size_t n = w->site ? link_count_talks(v, w->site) : 0;
+    enum link_status s = status_of(v, t);
+    switch (s == LINK_NOT_FOUND && n ? LINK_COMPLETED : s) {
     case LINK_PENDING:
         strbuf_adds(b, w->busy);
         break;

@@ -22,6 +22,8 @@ struct str link_name(const struct link *l) {
 }
 
 void link_prose(struct strbuf *b, struct str text) {
+    while (text.n && text.p[text.n - 1] == '\n')
+        text.n--;
     strbuf_adds(b, "<div class=\"text\"><p>");
     for (size_t i = 0, n; i < text.n; i += n) {
         const char *end = memmem(text.p + i, text.n - i, "\n\n", 2);

@@ -75,6 +75,8 @@ void page_begin(struct strbuf *b, const struct page_head *h) {
                 "<link rel=\"stylesheet\" href=\"%s\">\n"
                 "<script src=\"%s\"></script>\n",
                 asset_url("favicon.svg"), asset_url("tain.css"), asset_url("tain.js"));
+    if (h->script)
+        strbuf_addf(b, "<script src=\"%s\"></script>\n", asset_url(h->script));
     strbuf_adds(b, "</head>\n<body>\n"
                    "<a class=\"skip\" href=\"#main\">Skip to the content</a>\n");
     banner(b, h);

@@ -14,11 +14,12 @@
 #define PAGE_HN_USER "https://news.ycombinator.com/user?id="
 
 struct page_head {
-    struct str title; /* of the window; absent: the name of the program alone */
-    const char *here; /* path of the entry of the navigation that this page is; NULL: none */
-    struct str query; /* what stands in the search box */
-    bool no_index;    /* search engines shall not keep this page */
-    int again_s;      /* without script it is asked for again after so many seconds; 0: it is not */
+    struct str title;   /* of the window; absent: the name of the program alone */
+    const char *here;   /* path of the entry of the navigation that this page is; NULL: none */
+    struct str query;   /* what stands in the search box */
+    bool no_index;      /* search engines shall not keep this page */
+    const char *script; /* a file of assets/ besides tain.js; NULL: none */
+    int again_s; /* without script it is asked for again after so many seconds; 0: it is not */
 };
 
 /* Begins the page, up to and with <main>. */

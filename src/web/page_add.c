@@ -74,7 +74,9 @@ static enum verdict known(struct call *c, struct str url, struct err *e) {
 }
 
 enum verdict page_add(struct call *c, struct str url, const char *problem, struct err *e) {
-    page_open(c, &(struct page_head){.title = STR("Add a link"), .here = "/add", .no_index = true});
+    page_open(
+        c, &(struct page_head){
+               .title = STR("Add a link"), .here = "/add", .no_index = true, .script = "links.js"});
     strbuf_adds(&c->body,
                 "<div class=\"headline\"><h1>Add a link</h1><p class=\"note\">and see who "
                 "discussed it, and what it says</p></div>\n");

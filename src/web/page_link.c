@@ -36,6 +36,7 @@ static bool id_of(const struct call *c, int64_t *ret) {
 
 static void show(struct call *c, const struct link_view *v) {
     page_open(c, &(struct page_head){.title = link_name(&v->link),
+                                     .script = "links.js",
                                      .again_s = link_is_pending(v) ? AGAIN_S : 0});
     link_article(&c->body, v);
 }

@@ -59,8 +59,10 @@ static enum verdict page_links(struct call *c, struct err *e) {
     if (v != V_OK)
         return v;
     page_open(c, &(struct page_head){.title = STR("Links"), .here = "/links"});
-    strbuf_adds(&c->body, "<div class=\"headline\"><h1>Links</h1><p class=\"note\">"
-                          "what was added, with who discusses it</p></div>\n");
+    strbuf_adds(
+        &c->body,
+        "<div class=\"headline\"><h1>Links</h1><p class=\"note\">"
+        "who discussed what, and what it says; <a href=\"/add\">add a link</a></p></div>\n");
     search_form(&c->body, q.words);
     if (n)
         list(c, all, n < PER_PAGE ? n : PER_PAGE);

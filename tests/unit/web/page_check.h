@@ -62,6 +62,7 @@ static inline bool page_check_attribute(struct page_check *k, struct str name, s
     static const char known[] =
         " lang charset name content rel type href src class id tabindex role action method "
         "placeholder aria-label aria-current aria-hidden maxlength autocomplete enterkeyhint value "
+        "aria-labelledby data-link data-pending data-state data-say http-equiv "
         "viewBox width height cx cy r d x y preserveAspectRatio datetime title start open min max ";
     bool address = page_check_in(name, " href src action ");
     if (!page_check_in(name, known))
@@ -102,7 +103,7 @@ static inline struct str page_check_tag(struct page_check *k, struct str s) {
     static const char known[] =
         " html head title body main header footer nav section article details summary h1 h2 h3 p "
         "div span a abbr ul ol li form input button script link meta time svg circle path i b pre "
-        "code meter em dl dt dd figure figcaption rect label select option mark ";
+        "code meter em dl dt dd figure figcaption rect label select option mark noscript ";
     bool closing = s.n > 1 && s.p[1] == '/', self;
     struct str name = page_check_word((struct str){s.p + 1 + closing, s.n - 1 - closing});
     struct str rest = {name.p + name.n, s.n - (size_t)(name.p + name.n - s.p)};
