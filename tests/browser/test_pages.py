@@ -68,13 +68,16 @@ def facts_of(site):
         'story': story, 'order': order, 'parents': parents, 'user': user, 'word': word,
         'code': CODE, 'long': LONG, 'long_n': LONG_N,
         'hostile': [f"/item?id={item['id']}" for item in site.hostile
-                    if item['type'] in ('story', 'poll')] + ['/newest', '/'],
+                    if item['type'] in ('story', 'poll')] + ['/newest', '/', '/links']
+        + [f'/link/{link}' for link in site.links],
         'wide': [f'/item?id={WIDE}', f'/item?id={WIDE + 9}', '/newest', f'/user?id={"N" * 60}',
                  f'/search?q={"W" * 300}', f'/search?author={"N" * 60}',
                  f'/discussions?url=https://{"d" * 60}.example/{"W" * 300}', f'/{"W" * 500}'],
         'pages': {'front': '/', 'newest': '/newest', 'thread': f'/item?id={story}',
                   'comment': f'/item?id={order[0]}', 'user': f'/user?id={named}',
-                  'search': f'/search?q={word}', 'status': '/status'},
+                  'search': f'/search?q={word}', 'status': '/status', 'links': '/links',
+                  'link': f'/link/{site.links[0]}', 'link-failed': f'/link/{site.links[3]}',
+                  'add': '/add?url=https://e.example/'},
     }
 
 

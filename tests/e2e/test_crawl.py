@@ -160,6 +160,18 @@ class Pages:
                 clean = ''.join('\ufffd' if c < ' ' else c for c in wanted)
                 self.assertIn(clean, page.text, item['id'])
 
+    def test_hostile_links(self):
+        for link in self.site.links:
+            page = self.page(f'/link/{link}')
+            title, = self.site.archive.rows(f'SELECT title FROM links WHERE id = {link}')[0]
+            clean = ''.join('\ufffd' if c < ' ' else c for c in title or '')
+            self.assertIn(clean, page.text, link)
+        stories = self.site.archive.rows('SELECT i.id, l.id FROM items i JOIN links l ON '
+                                         'l.url_key = i.url_key WHERE i.url IS NOT NULL')
+        shown = [link for story, link in stories
+                 if f'/link/{link}' in self.page(f'/item?id={story}').links]
+        self.assertTrue(shown, 'no story shows its link')
+
     def test_hostile_parameters(self):
         for vector in hostile.VECTORS:
             quoted = urllib.parse.quote(vector)
@@ -250,7 +262,8 @@ class OnSqlite(Pages, unittest.TestCase):
                     seen.add(target)
                     todo.append(target)
         for start, least in (('/item?id=', 800), ('/user?id=', 50), ('/discussions?', 10),
-                             ('/item/revisions?', len(self.site.changed))):
+                             ('/item/revisions?', len(self.site.changed)),
+                             ('/link/', len(self.site.links)), ('/links', 2)):
             self.assertGreaterEqual(sum(path.startswith(start) for path in seen), least, start)
 
     @staticmethod

@@ -18,6 +18,7 @@ CHANGED = 12      # comments with an earlier version
 LONG = 10000      # a story with LONG_N comments
 LONG_N = 3000
 CODE = 20000      # a story whose text holds a long line of code
+STATES = ('pending', 'completed', 'not_found', 'failed', 'skipped')  # of tasks of links
 WIDE = 21000      # a story and its answers below each other, all of words that never end
 
 
@@ -84,6 +85,7 @@ class Site:
         self._profile('someone', '<p>'.join(hostile.VECTORS), [i['id'] for i in self.hostile
                                                                if i['by'] == 'someone'])
         self._profile('nobody', 'about nothing', [], gone='TRUE')
+        self.links = self._links()
         self.port = free_port()
         self.base = f'http://127.0.0.1:{self.port}'
         self.server = Run(['serve', '--db', self.uri, '--listen', f'127.0.0.1:{self.port}'],
@@ -101,6 +103,43 @@ class Site:
             'INSERT INTO users (id, created, karma, about, submitted, gone, content_hash, '
             'first_seen_at, last_fetched_at, last_changed_at) VALUES '
             f"('{name}', {hostile.TIME}, 1234, '{about}', {array}, {gone}, 1, 1, 1, 1)")
+
+    def _insert(self, table, **values):
+        """Text as the archive stores it, without NULs."""
+        def literal(value):
+            if isinstance(value, str):
+                return "'" + value.replace('\0', '\ufffd').replace("'", "''") + "'"
+            return 'NULL' if value is None else str(value)
+        self.archive.execute(f"INSERT INTO {table} ({', '.join(values)}) VALUES "
+                             f"({', '.join(map(literal, values.values()))})")
+
+    def _links(self):
+        """Links with hostile words in every field, in every state, some of them of hostile stories:
+        their ids."""
+        keys = self.archive.rows('SELECT DISTINCT url, url_key FROM items WHERE url_key IS NOT '
+                                 f'NULL AND id BETWEEN {HOSTILE} AND {LONG - 1} ORDER BY 2')
+        taken, ids = set(), []
+        for n, vector in enumerate(hostile.VECTORS):
+            url, key = keys[n] if n < len(keys) else (f'https://e.example/{n}/{vector}', f'k{n}')
+            if key in taken:
+                continue
+            taken.add(key)
+            link = len(ids) + 1
+            status = STATES[n % len(STATES)]
+            self._insert('links', id=link, url=url, url_key=key, title=vector if n % 4 else None,
+                         description=vector, summary=vector if n % 3 else None, source='agent',
+                         submitted_by=vector)
+            self._insert('link_processing', link_id=link, reddit_status=status, hn_status=status,
+                         summary_status='failed' if status == 'not_found' else status,
+                         reddit_error=vector[:500], hn_error=vector[:500],
+                         summary_error=vector[:500])
+            for platform in ('reddit', 'hackernews'):
+                self._insert('external_discussions', link_id=link, platform=platform,
+                             external_id=vector, title=vector, subreddit=vector, score=n,
+                             external_url=hostile.ADDRESSES[n % len(hostile.ADDRESSES)],
+                             num_comments=n, external_created_at=hostile.TIME * 1000)
+            ids.append(link)
+        return ids
 
     def _catchup(self, *arguments):
         self._run('catchup', '--db', self.uri, '--upstream', self.demo.url, *QUICK, *arguments)
