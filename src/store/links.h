@@ -62,7 +62,7 @@ struct link_added {
  * like any other. V_INVALID: not an http(s) URL. V_LIMIT: it is too long. */
 MUST_CHECK enum verdict store_link_add(struct store *s, const struct link_add *add,
                                        struct link_added *ret, struct err *e);
-/* Someone looks at its page and waits for what is pending. */
+/* Someone looks at its page and waits for what is pending. Writes nothing where that is known. */
 MUST_CHECK enum verdict store_link_wait(struct store *s, int64_t id, struct err *e);
 
 /* Stories of the archive become links ('hn-story', 'auto'), those among the ids that have a URL and

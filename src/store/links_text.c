@@ -82,7 +82,8 @@ static const char *const all_templates[LINK_ALL_STMTS] = {
         " p.reverse_lookup_site, " NOW " FROM link_processing p WHERE p.link_id = $1",
     [LINK_WANT] = "UPDATE link_processing AS p SET submitter = COALESCE(p.submitter, $2),"
                   " waiting_since = CASE WHEN $3 = 0 OR (" WAITS ") THEN p.waiting_since"
-                  " ELSE tain_now_ms() END WHERE p.link_id = $1 AND {any_pending}",
+                  " ELSE tain_now_ms() END WHERE p.link_id = $1 AND {any_pending}"
+                  " AND ($2 IS NOT NULL OR NOT COALESCE(" WAITS ", false))",
     [LINK_SETTLE] = "UPDATE link_processing AS p SET waiting_since = NULL WHERE p.link_id = $1"
                     " AND p.waiting_since IS NOT NULL AND NOT {any_pending}",
     [LINK_RESCAN] =

@@ -231,8 +231,10 @@ static void head(struct strbuf *b, const struct link_view *v) {
 }
 
 void link_article(struct strbuf *b, const struct link_view *v) {
-    strbuf_addf(b, "<article class=\"link\" id=\"link\" data-link=\"%lld\"%s>",
-                (long long)v->link.id, link_is_pending(v) ? " data-pending=\"yes\"" : "");
+    bool pending = link_is_pending(v);
+    strbuf_addf(b, "<article class=\"link\" id=\"link\" data-link=\"%lld\"%s%s>",
+                (long long)v->link.id, pending ? " data-pending=\"yes\"" : "",
+                pending && v->may_ask ? " data-wait=\"yes\"" : "");
     head(b, v);
     for (size_t i = 0; i < ARRAY_LEN(order); i++)
         part(b, v, order[i]);

@@ -5,6 +5,7 @@
 #include "web/link_parts.h"
 #include "web/page.h"
 #include "web/page_thread.h"
+#include "web/server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,8 @@ static enum verdict read_link(struct call *c, struct around *x, struct err *e) {
 static enum verdict read_around(struct call *c, int64_t id, struct around *ret, struct err *e) {
     const int64_t *found;
     size_t n;
-    *ret = (struct around){.now = page_now(c) / 1000};
+    *ret = (struct around){.now = page_now(c) / 1000,
+                           .may_write = web_options(c->web)->write_store.uri != NULL};
     enum verdict v = store_read_item(c->store, c->arena, id, &ret->it, e);
     const struct item *i = &ret->it.item;
     size_t parts = i->n_parts < READ_IDS_MAX ? i->n_parts : READ_IDS_MAX;

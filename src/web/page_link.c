@@ -61,8 +61,20 @@ static enum verdict page_link(struct call *c, struct err *e) {
     return page_close(c, e);
 }
 
+/* The script of an open page says so: that a page was fetched says nothing of who reads it. */
+static enum verdict wait_for(struct call *c, struct err *e) {
+    int64_t id;
+    if (!id_of(c, &id))
+        return no_link(c, e);
+    c->status = 204;
+    c->type = NULL;
+    c->cache = "no-store";
+    return store_link_wait(c->store, id, e);
+}
+
 static const struct route routes[] = {
     {"/link/*", page_link, ROUTE_QUERY, DIALECT_PAGE},
+    {"/link/*/wait", NULL, ROUTE_QUERY, DIALECT_PAGE, .post = wait_for},
 };
 
 const struct route_table page_link_routes = {routes, ARRAY_LEN(routes)};

@@ -123,7 +123,8 @@
   };
 
   const sayWaiting = () => {
-    if (!isVisible() || (waitedAt && Date.now() - waitedAt < WAIT_EVERY)) return;
+    if (!article.hasAttribute("data-wait") || !isVisible()) return;
+    if (waitedAt && Date.now() - waitedAt < WAIT_EVERY) return;
     waitedAt = Date.now();
     fetch(`/link/${article.dataset.link}/wait`, { method: "POST" }).catch(() => {});
   };

@@ -62,7 +62,7 @@ static inline bool page_check_attribute(struct page_check *k, struct str name, s
     static const char known[] =
         " lang charset name content rel type href src class id tabindex role action method "
         "placeholder aria-label aria-current aria-hidden maxlength autocomplete enterkeyhint value "
-        "aria-labelledby data-link data-pending data-state data-say http-equiv "
+        "aria-labelledby data-link data-pending data-wait data-state data-say http-equiv "
         "viewBox width height cx cy r d x y preserveAspectRatio datetime title start open min max ";
     bool address = page_check_in(name, " href src action ");
     if (!page_check_in(name, known))
