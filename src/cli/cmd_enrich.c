@@ -23,7 +23,7 @@ struct work {
 };
 
 static size_t n_sources(const struct work *w) {
-    return 1 + (w->has_tables ? w->tables.plan.n_sources : 0);
+    return w->has_tables ? w->tables.plan.n_sources : 0;
 }
 
 static struct enrich_view view_of(const struct work *w) {
@@ -41,9 +41,12 @@ static struct enrich_view view_of(const struct work *w) {
 }
 
 static void say_status(struct notify *n, const struct work *w, const struct enrich_view *v) {
-    char text[NOTIFY_STATUS_MAX];
-    snprintf(text, sizeof text, "enriching %zu source%s%s", n_sources(w),
-             n_sources(w) == 1 ? "" : "s", v->db_down_ms ? "; the database does not answer" : "");
+    char text[NOTIFY_STATUS_MAX], tables[40] = "";
+    if (n_sources(w))
+        snprintf(tables, sizeof tables, " and %zu source%s", n_sources(w),
+                 n_sources(w) == 1 ? "" : "s");
+    snprintf(text, sizeof text, "enriching links%s%s", tables,
+             v->db_down_ms ? "; the database does not answer" : "");
     notify_status(n, text);
 }
 

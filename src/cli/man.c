@@ -1,6 +1,7 @@
 /* Manual pages in mdoc(7), out of the tables that help comes from. The build runs
  * 'tain help --man COMMAND' for each command. */
 #include "cli/help.h"
+#include "cli/services_env.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -149,6 +150,10 @@ static void put_environment(FILE *out, const struct command *c) {
         fprintf(out, ".It Ev %s\nAs\n.Fl \\-", name);
         put_word(out, table[i].name);
         fputs(" .\n", out);
+    }
+    for (int i = 0; (c->id & (CMD_ENRICH | CMD_UP)) && i < N_SERVICE_VARS; i++) {
+        fprintf(out, ".It Ev %s\n", service_var_name((enum service_var)i));
+        put_prose(out, service_var_about((enum service_var)i));
     }
     if (option_find("db")->commands & c->id)
         fputs(".It Ev PGPASSFILE , PGPASSWORD , PGSSLMODE\n"

@@ -13,18 +13,32 @@ enum var_kind { KIND_URL, KIND_SECRET, KIND_ALLOW };
 static const struct {
     const char *name;
     enum var_kind kind;
+    const char *about;
 } VARS[N_SERVICE_VARS] = {
-    [VAR_REDDIT_URL] = {"TAIN_REDDIT_URL", KIND_URL},
-    [VAR_REDDIT_CLIENT_ID] = {"TAIN_REDDIT_CLIENT_ID", KIND_SECRET},
-    [VAR_REDDIT_CLIENT_SECRET] = {"TAIN_REDDIT_CLIENT_SECRET", KIND_SECRET},
-    [VAR_HN_SEARCH_URL] = {"TAIN_HN_SEARCH_URL", KIND_URL},
-    [VAR_ANTHROPIC_URL] = {"TAIN_ANTHROPIC_URL", KIND_URL},
-    [VAR_ANTHROPIC_API_KEY] = {"ANTHROPIC_API_KEY", KIND_SECRET},
-    [VAR_FETCH_ALLOW] = {"TAIN_FETCH_ALLOW", KIND_ALLOW},
+    [VAR_REDDIT_URL] = {"TAIN_REDDIT_URL", KIND_URL,
+                        "Where Reddit is asked; else at its own address."},
+    [VAR_REDDIT_CLIENT_ID] = {"TAIN_REDDIT_CLIENT_ID", KIND_SECRET,
+                              "With the secret: credentials of an application at Reddit, for 30 "
+                              "calls a minute instead of 10."},
+    [VAR_REDDIT_CLIENT_SECRET] = {"TAIN_REDDIT_CLIENT_SECRET", KIND_SECRET,
+                                  "See above; both or none."},
+    [VAR_HN_SEARCH_URL] = {"TAIN_HN_SEARCH_URL", KIND_URL,
+                           "Where the HN Search API is asked; else at its own address."},
+    [VAR_ANTHROPIC_URL] = {"TAIN_ANTHROPIC_URL", KIND_URL,
+                           "Where Anthropic is asked; else at its own address."},
+    [VAR_ANTHROPIC_API_KEY] = {"ANTHROPIC_API_KEY", KIND_SECRET,
+                               "The key for summaries of links; without it they are skipped."},
+    [VAR_FETCH_ALLOW] = {"TAIN_FETCH_ALLOW", KIND_ALLOW,
+                         "HOST:PORT,...: pages of links may be fetched there though it is this "
+                         "machine. For tests and the demo."},
 };
 
 const char *service_var_name(enum service_var v) {
     return VARS[v].name;
+}
+
+const char *service_var_about(enum service_var v) {
+    return VARS[v].about;
 }
 
 struct str service_var(enum service_var v) {

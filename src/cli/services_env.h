@@ -19,6 +19,7 @@ enum service_var {
 };
 
 const char *service_var_name(enum service_var v);
+const char *service_var_about(enum service_var v); /* a sentence for the manual page */
 /* Absent when it is not set, or is empty. */
 struct str service_var(enum service_var v);
 bool is_service_var(const char *name, size_t n);

@@ -34,7 +34,7 @@ static struct metric m_tasks = {.name = "tain_links_tasks",
                                 .n_series = LINK_TASKS * N_STATUSES};
 static struct metric m_oldest = {
     .name = "tain_links_oldest_pending_seconds",
-    .help = "Age of the link that is pending for longest; 0: none is pending.",
+    .help = "Age of the oldest link whose first look is pending; 0: there is none.",
     .measure = "seconds",
     .type = METRIC_GAUGE,
     .label = "task",
@@ -47,7 +47,38 @@ static struct metric m_waiting = {.name = "tain_links_waiting",
                                   .type = METRIC_GAUGE,
                                   .n_series = 1};
 
-struct metric *const link_metrics[] = {&m_done, &m_raced, &m_tasks, &m_oldest, &m_waiting};
+static struct metric m_hindered = {
+    .name = "tain_links_upkeep_hindered_total",
+    .help = "Steps of the upkeep of links that some row spoiled; the log names it.",
+    .measure = "steps",
+    .type = METRIC_COUNTER,
+    .n_series = 1};
+static struct metric m_spent = {
+    .name = "tain_links_spent",
+    .help = "What summaries have cost this month, as --summary-budget counts it, with what is set "
+            "aside for calls under way.",
+    .measure = "currency",
+    .type = METRIC_GAUGE,
+    .n_series = 1,
+    .unit = 1e-6,
+    .value = {METRIC_NONE}};
+static struct metric m_budget = {.name = "tain_links_budget",
+                                 .help = "--summary-budget; 0: there is no limit of ours.",
+                                 .measure = "currency",
+                                 .type = METRIC_GAUGE,
+                                 .n_series = 1,
+                                 .unit = 1e-6,
+                                 .value = {METRIC_NONE}};
+static struct metric m_closed = {
+    .name = "tain_links_budget_closed",
+    .help = "1 while summaries are skipped because the money of this month is spent.",
+    .measure = "0 or 1",
+    .type = METRIC_GAUGE,
+    .n_series = 1,
+    .value = {METRIC_NONE}};
+
+struct metric *const link_metrics[] = {&m_done,     &m_raced, &m_tasks,  &m_oldest, &m_waiting,
+                                       &m_hindered, &m_spent, &m_budget, &m_closed};
 const size_t link_n_metrics = ARRAY_LEN(link_metrics);
 
 void enrich_link_done(enum link_task t, enum link_status s) {
@@ -56,6 +87,16 @@ void enrich_link_done(enum link_task t, enum link_status s) {
 
 void enrich_link_raced(void) {
     metric_add(&m_raced, 0, 1);
+}
+
+void enrich_link_hindered(void) {
+    metric_add(&m_hindered, 0, 1);
+}
+
+void enrich_link_purse(int64_t spent, int64_t budget, bool closed) {
+    metric_set(&m_spent, 0, spent);
+    metric_set(&m_budget, 0, budget);
+    metric_set(&m_closed, 0, closed);
 }
 
 void enrich_link_counts(const struct link_counts *c) {

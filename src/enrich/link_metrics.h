@@ -7,6 +7,9 @@
 
 void enrich_link_done(enum link_task t, enum link_status s);
 void enrich_link_raced(void);
+void enrich_link_hindered(void); /* the upkeep, by some row */
+/* The money for summaries, in millionths: of this month, and in all; budget 0: no limit. */
+void enrich_link_purse(int64_t spent, int64_t budget, bool closed);
 void enrich_link_counts(const struct link_counts *c);
 
 extern struct metric *const link_metrics[];

@@ -2,6 +2,7 @@
  * no call of the provider; the money is set aside before the call and settled after it. */
 #include "base/fault.h"
 #include "enrich/link_int.h"
+#include "enrich/link_metrics.h"
 
 #include <stdio.h>
 
@@ -183,6 +184,7 @@ enum verdict purse_look(struct link_engine *g, struct err *e) {
     if (room && g->purse != PURSE_ROOM)
         g->unskip_budget = true;
     g->purse = room ? PURSE_ROOM : PURSE_SPENT;
+    enrich_link_purse(spend.spent, g->o.budget.monthly, !room);
     return V_OK;
 }
 

@@ -141,6 +141,7 @@ static enum verdict tolerate(enum verdict v, const struct err *e) {
     if (v != V_CONFLICT && v != V_INVALID && v != V_LIMIT && v != V_NOT_FOUND)
         return v;
     log_error("a link hinders the upkeep of links", LE(e));
+    enrich_link_hindered();
     return V_OK;
 }
 

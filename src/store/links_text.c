@@ -109,7 +109,8 @@ static const char *const all_templates[LINK_ALL_STMTS] = {
         " (SELECT COUNT(*) FROM link_processing p WHERE p.link_id = l.id AND {any_pending})"
         " FROM links l WHERE l.id < $1 AND l.source NOT IN ('auto-parent', 'discussion-ref')"
         " ORDER BY l.id DESC LIMIT $2",
-    [LINK_COUNT] = "SELECT {statuses} COUNT(*), MIN(p.created_at), " NOW ","
+    [LINK_COUNT] = "SELECT {statuses} COUNT(*),"
+                   " MIN(CASE WHEN p.rescans = 0 THEN p.created_at END), " NOW ","
                    " COUNT(CASE WHEN " WAITS " THEN 1 END)"
                    " FROM link_processing p GROUP BY {status_list}",
 };

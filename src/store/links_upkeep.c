@@ -130,7 +130,8 @@ enum verdict store_link_rescan(struct store *s, size_t max, size_t *ret_n, struc
 static enum verdict read_counts(void *ctx, const struct db_row *row) {
     struct link_counts *c = ctx;
     int64_t n = db_row_int(row, LINK_TASKS);
-    int64_t age = db_row_int(row, LINK_TASKS + 2) - db_row_int(row, LINK_TASKS + 1);
+    int64_t oldest = db_row_int(row, LINK_TASKS + 1);
+    int64_t age = oldest == DB_NULL ? 0 : db_row_int(row, LINK_TASKS + 2) - oldest;
     for (int t = 0; t < LINK_TASKS; t++) {
         enum link_status st = link_status_of(db_row_text(row, t));
         c->tasks[t][st] += n;

@@ -139,7 +139,7 @@ MUST_CHECK enum verdict store_link_merge(struct store *s, int64_t one, int64_t o
 
 struct link_counts {
     int64_t tasks[LINK_TASKS][LINK_STATUSES];
-    int64_t oldest_pending_ms[LINK_TASKS]; /* its age; 0: none is pending */
+    int64_t oldest_pending_ms[LINK_TASKS]; /* age of the oldest that was never looked up; 0: none */
     int64_t waiting;                       /* links that someone waits for */
 };
 MUST_CHECK enum verdict store_link_count(struct store *s, struct link_counts *ret, struct err *e);

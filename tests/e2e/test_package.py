@@ -35,6 +35,7 @@ INSTALLED = [
     'usr/share/tain/grafana/tain.json',
     'usr/share/tain/nginx/tain.conf',
     'usr/share/tain/examples/flowsheet.conf',
+    'usr/share/tain/examples/links.env',
     'usr/share/tain/tain.conf',
     'usr/share/bash-completion/completions/tain',
     'usr/share/zsh/site-functions/_tain',

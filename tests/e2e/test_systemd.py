@@ -14,9 +14,10 @@ import unittest
 import urllib.request
 
 from lib import (ANSWER, BUILD, E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, LEAST,
-                 ROOT, Run, Sqlite, free_port, wait_until)
+                 ROOT, TAIN, Run, Sqlite, environment, free_port, wait_until)
 import seccomp
 from lookup import Lookup
+from services import KEY, SECRET, Services
 from units import UNITS, Listener, Unit, filled_in
 
 ANALYZE = shutil.which('systemd-analyze')
@@ -498,7 +499,7 @@ class Enrich(Units):
         self.fill(3)
         run = self.enrich(watchdog=2)
         self.wait_ready(run)
-        self.wait_status(run, r'^enriching 1 source$')
+        self.wait_status(run, r'^enriching links and 1 source$')
         self.all_found(run, 3)
         beats = len(run.listener.all('WATCHDOG'))
         wait_until(lambda: len(run.listener.all('WATCHDOG')) >= beats + 3, what='the watchdog')
@@ -537,6 +538,69 @@ class Enrich(Units):
         self.all_found(run, 3)
         run.signal(signal.SIGTERM)
         self.assert_end('tain-enrich@', run.wait(), EXIT_DONE, True, False)
+
+
+class Links(Units):
+    """A worker for links alone, its keys where the unit looks for them."""
+
+    EXAMPLE = ROOT / 'packaging' / 'examples' / 'links.env'
+
+    def setUp(self):
+        super().setUp()
+        self.services = Services()
+        self.addCleanup(self.services.close)
+        lines = [f'{name}={value}' for name, value in self.services.env(TAIN_SOURCES='').items()]
+        (self.etc / 'tain' / 'links.env').write_text('\n'.join(lines) + '\n')
+        (self.etc / 'tain' / 'enrich-1.env').write_text('ENRICH_BIND=127.0.0.1:0\n')
+        self.assertEqual(self.run_tain('migrate', '--db', self.archive.uri).code, EXIT_DONE)
+        url = self.services.article()
+        self.services.discussed(url)
+        self.archive.execute(f"INSERT INTO links (url, url_key) VALUES ('{url}', '{url}')")
+
+    def work(self, **options):
+        run = self.start_unit(self.unit('tain-enrich@'), **options)
+        self.wait_ready(run)
+
+        def done():
+            rows = self.archive.rows('SELECT reddit_status, hn_status, summary_status '
+                                     'FROM link_processing')
+            return rows == [('completed',) * 3] or not run.running()
+        wait_until(done, what='the end of every task')
+        self.assertTrue(run.running(), run.so_far())
+        return run
+
+    def test_keys_are_seen_by_nobody(self):
+        run = self.work()
+        self.wait_status(run, r'^enriching links$')
+        words = pathlib.Path(f'/proc/{run.pid}/cmdline').read_bytes().decode()
+        for secret in (KEY, SECRET):
+            self.assertNotIn(secret, words)
+            self.assertNotIn(secret, run.so_far())
+        run.signal(signal.SIGTERM)
+        self.assert_end('tain-enrich@', run.wait(), EXIT_DONE, True, False)
+
+    @unittest.skipIf(seccomp.why_not() or not ANALYZE, seccomp.why_not() or 'no systemd-analyze')
+    def test_within_its_system_calls(self):
+        allowed = seccomp.allowed_by(self.unit('tain-enrich@').service('SystemCallFilter'))
+        run = self.work(preexec=seccomp.confine_to(allowed | {'execve'}))
+        run.signal(signal.SIGTERM)
+        self.assert_end('tain-enrich@', run.wait(), EXIT_DONE, True, False)
+
+    def test_a_malformed_variable_is_not_tried_again(self):
+        (self.etc / 'tain' / 'links.env').write_text('TAIN_SOURCES=\nTAIN_REDDIT_URL=reddit\n')
+        run = self.start_unit(self.unit('tain-enrich@'))
+        self.assert_end('tain-enrich@', run.wait(), EXIT_USAGE, False, False)
+        self.assertIn('TAIN_REDDIT_URL is not of the form', run.so_far())
+
+    def test_the_example_has_every_variable(self):
+        page = subprocess.run([TAIN, 'help', '--man', 'up'], stdout=subprocess.PIPE, check=True,
+                              text=True, env=environment()).stdout
+        known = set(re.findall(r'^\.It Ev (\w*(?:REDDIT|HN_SEARCH|ANTHROPIC|FETCH)\w*)', page, re.M))
+        shown = set(re.findall(r'^#([A-Z_]+)=', self.EXAMPLE.read_text(), re.M))
+        self.assertEqual(shown, known | {'TAIN_SOURCES'})
+        self.assertGreater(len(known), 5)
+        for name in ('tain-up', 'tain-enrich@'):
+            self.assertIn(f'-{self.etc}/tain/links.env', self.unit(name).service('EnvironmentFile'))
 
 
 class Catchup(Units):

@@ -39,7 +39,7 @@ class Dashboard(unittest.TestCase):
         self.assertEqual(kinds, {'datasource': 'datasource', 'job': 'query', 'instance': 'query'})
         self.assertEqual([r['title'] for r in self.rows],
                          ['Freshness', 'Realtime', 'Catch-up', 'Upstream', 'Database',
-                          'Change feed', 'Enrichment', 'Process'])
+                          'Change feed', 'Enrichment', 'Links', 'Process'])
 
     def test_panels(self):
         ids = [p['id'] for p in self.page['panels']]

@@ -20,6 +20,7 @@ sys.path[:0] = [str(ROOT / 'tests' / 'e2e'), str(ROOT / 'tools')]
 from lib import (ANSWER, BUILD, Demo, PostgresArchive, Run, Sqlite, environment,  # noqa: E402
                  find_bin, free_port, shared_postgres, wait_until)
 from lookup import Lookup  # noqa: E402
+from services import Services  # noqa: E402
 from updater import ROOM, Pulse, id_at  # noqa: E402
 import alert_rules  # noqa: E402
 
@@ -52,6 +53,11 @@ HURRY = {
     'TainEnrichStuck': ('60s',),
     'TainEnrichFailures': ('1s', ('[1h]', '[20s]')),
     'TainEnrichSwept': ('1s',),
+    'TainEnrichWaits': ('3s',),
+    'TainLinksOld': ('1s', ('> 21600', '> 20')),
+    'TainLinksFailing': ('1s', ('[1h]', '[20s]'), ('> 10', '> 1')),
+    'TainLinksBudgetSpent': ('1s',),
+    'TainLinksUpkeep': ('1s', ('[1h]', '[20s]')),
 }
 # Figures of the change feed that there are on PostgreSQL only.
 ONLY_POSTGRES = 'tain_feed_(lag_seconds|listen_up|failures_waiting)'
@@ -152,7 +158,7 @@ class Prometheus:
 
 
 class Worker:
-    """`tain enrich` on a table of its own archive, and the service it asks."""
+    """`tain enrich` on a table and on links of its own archive, and the services it asks."""
 
     def __init__(self, folder):
         self.archive, self.address, self.run = (Sqlite(folder / 'records.db'),
@@ -164,6 +170,8 @@ class Worker:
         self.tain('cdc', 'install', '--table', 'records')
         self.lookup, self.plan = Lookup(), folder / 'records.conf'
         self.plan.write_text(PLAN.format(url=self.lookup.url), 'utf-8')
+        self.services = Services()
+        self.services.unlimited()
         self.start()
 
     def tain(self, *words):
@@ -175,9 +183,26 @@ class Worker:
         if result.code:
             raise AssertionError(result)
 
-    def start(self):
+    def start(self, *arguments, **changes):
         self.run = Run(['enrich', '--db', self.archive.uri, '--sources', str(self.plan),
-                        '--metrics-bind', self.address, '--log-level', 'warn'])
+                        '--metrics-bind', self.address, '--log-level', 'warn', *arguments],
+                       env=self.services.env(**changes))
+
+    def start_again(self, *arguments, **changes):
+        self.run.signal(15)
+        self.run.wait()
+        self.run.close()
+        self.start(*arguments, **changes)
+
+    def add(self, url):
+        """A link."""
+        self.archive.execute('INSERT INTO links (url, url_key, source, submitted_by) VALUES '
+                             f"('{url}', '{url}', 'agent', 'someone')")
+
+    def pending(self, task):
+        return self.archive.rows(f"SELECT COUNT(*) FROM links l LEFT JOIN link_processing p ON "
+                                 f"p.link_id = l.id WHERE p.link_id IS NULL OR {task}_status = "
+                                 "'pending'")[0][0]
 
     def insert(self, *names):
         self.archive.execute('INSERT INTO records (name) VALUES '
@@ -189,6 +214,7 @@ class Worker:
     def close(self):
         self.run.close()
         self.lookup.close()
+        self.services.close()
 
 
 @unittest.skipUnless(shutil.which('prometheus'), 'Prometheus is not installed')
@@ -447,6 +473,47 @@ class Alerts(unittest.TestCase):
         said = self.await_words('TainEnrichFailures', None)
         self.assertIn('percent of the rows of records', said['description'])
         self.worker.lookup.usual()
+        self.await_quiet()
+
+    def test_a_link_waits_for_long(self):
+        self.addCleanup(self.worker.services.reddit.usual)
+        self.worker.tain('enrich', 'pause', 'reddit')
+        self.worker.add(self.worker.services.article('plain'))
+        said = self.await_words('TainLinksOld', None)
+        self.assertIn('was never looked up for reddit', said['description'])
+        self.worker.services.reddit.become('busy', retry_after=20)
+        self.worker.tain('enrich', 'resume', 'reddit')
+        self.await_firing('TainEnrichWaits')
+        self.worker.services.reddit.usual()
+        self.worker.tain('enrich', 'resume', 'reddit')
+        wait_until(lambda: self.worker.pending('reddit') == 0, what='an answer of Reddit')
+        self.await_quiet()
+
+    def test_links_fail(self):
+        for n in range(6):
+            self.worker.add(f'http://127.0.0.1:{n + 1}/closed')  # the guard lets nobody there
+        said = self.await_words('TainLinksFailing', None)
+        self.assertIn('percent of the tasks summary', said['description'])
+        wait_until(lambda: self.worker.pending('summary') == 0, what='an end of every task')
+        self.await_quiet()
+
+    def test_the_money_is_spent(self):
+        self.worker.start_again('--summary-budget', '0.001')
+        self.await_firing('TainLinksBudgetSpent')
+        self.worker.start_again()
+        self.await_quiet()
+
+    def test_a_row_hinders_the_upkeep(self):
+        self.worker.archive.execute(
+            'CREATE TRIGGER hinder BEFORE UPDATE OF summary_status ON link_processing WHEN '
+            "NEW.summary_status = 'skipped' BEGIN SELECT RAISE(ABORT, 'not this one'); END")
+        self.addCleanup(self.worker.archive.execute, 'DROP TRIGGER IF EXISTS hinder')
+        self.worker.start_again(ANTHROPIC_API_KEY=None)
+        self.worker.add(self.worker.services.article('nav'))
+        self.await_firing('TainLinksUpkeep')
+        self.worker.archive.execute('DROP TRIGGER hinder')
+        wait_until(lambda: self.worker.pending('summary') == 0, what='a skipped summary')
+        self.worker.start_again()
         self.await_quiet()
 
     def test_no_worker_of_enrichment(self):
