@@ -595,7 +595,8 @@ class Links(Units):
     def test_the_example_has_every_variable(self):
         page = subprocess.run([TAIN, 'help', '--man', 'up'], stdout=subprocess.PIPE, check=True,
                               text=True, env=environment()).stdout
-        known = set(re.findall(r'^\.It Ev (\w*(?:REDDIT|HN_SEARCH|ANTHROPIC|FETCH)\w*)', page, re.M))
+        known = set(re.findall(r'^\.It Ev (\w*(?:REDDIT|HN_SEARCH|ANTHROPIC|FETCH)\w*)', page,
+                               re.M))
         shown = set(re.findall(r'^#([A-Z_]+)=', self.EXAMPLE.read_text(), re.M))
         self.assertEqual(shown, known | {'TAIN_SOURCES'})
         self.assertGreater(len(known), 5)

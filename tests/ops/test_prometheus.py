@@ -195,9 +195,11 @@ class Worker:
         self.start(*arguments, **changes)
 
     def add(self, url):
-        """A link."""
+        """A link, with its tasks: the upkeep would come to it within a minute only."""
         self.archive.execute('INSERT INTO links (url, url_key, source, submitted_by) VALUES '
                              f"('{url}', '{url}', 'agent', 'someone')")
+        self.archive.execute('INSERT OR IGNORE INTO link_processing (link_id, submitter) '
+                             f"SELECT id, 'someone' FROM links WHERE url = '{url}'")
 
     def pending(self, task):
         return self.archive.rows(f"SELECT COUNT(*) FROM links l LEFT JOIN link_processing p ON "
