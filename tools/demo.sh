@@ -66,8 +66,8 @@ page=$(address "$up" "$work/up" "tain up")
 echo "tain is up at $page"
 
 # Nobody is looking: it shows what a reader would have seen, and stops.
-python3 - "$page" <<'PY'
-import json, sys, time, urllib.request
+python3 - "$page" "$(sed -n 's/^# an article: //p' "$work/upstream")" <<'PY'
+import json, sys, time, urllib.parse, urllib.request
 
 def get(path):
     with urllib.request.urlopen(sys.argv[1] + path, timeout=120) as answer:
@@ -96,6 +96,23 @@ print('the page answers, and these are on top:')
 for item in until(stories, 'stories'):
     print('   ', item.get('title'))
 print('and search finds', until(hits, 'the search index'), 'items about bicycles')
+
+def add(url):
+    form = urllib.parse.urlencode({'url': url}).encode()
+    with urllib.request.urlopen(sys.argv[1] + 'add', form, timeout=120) as page:
+        return page.geturl().rsplit('/', 1)[1]  # it led to the page of the link
+
+def looked_up():
+    tasks = json.loads(get(f'api/link/{link}/processing'))
+    return tasks if all(task['status'] != 'pending' for task in tasks.values()) else None
+
+link = add(sys.argv[2])
+tasks = until(looked_up, 'the end of a link')
+known = json.loads(get('api/check?' + urllib.parse.urlencode({'url': sys.argv[2]})))
+print('a link is added:', sys.argv[2])
+for name in ('reddit', 'hn', 'summary'):
+    print('   ', name, tasks[name]['status'])
+print('   ', known['link']['summary'])
 PY
 kill "$up"
 wait "$up"

@@ -27,7 +27,8 @@ class DemoScript(E2E):
                               env=self.environment(DEMO_DB=str(db)))
         self.assertEqual(done.returncode, 0, done.stdout)
         for words in ('tain is up at http://127.0.0.1:', 'the page answers', 'search finds',
-                      'frontier'):
+                      'a link is added: http://', '    reddit completed\n', '    hn completed\n',
+                      '    summary completed\n', '” tells ', 'frontier'):
             self.assertIn(words, done.stdout)
         connection = sqlite3.connect(db)
         try:
@@ -48,7 +49,9 @@ class DemoScript(E2E):
         os.close(terminal)
         self.addCleanup(run.wait)
         self.addCleanup(run.kill)
-        seen = self.read_until(screen, r'tain is up at (http://127\.0\.0\.1:\d+/)\r')
+        seen = self.read_until(screen, r'(?s)Paste one of these at /add.*'
+                               r'    an article: http://\w+\.localhost:\d+/\S+\r.*'
+                               r'tain is up at (http://127\.0\.0\.1:\d+/)\r')
         with urllib.request.urlopen(seen.group(1), timeout=ANSWER) as page:
             self.assertEqual(page.status, 200)
         self.read_until(screen, r'of 2 days are here|up to date')
