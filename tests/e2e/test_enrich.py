@@ -262,7 +262,7 @@ class Trouble(EnrichTest):
         self.insert(archive, *artists(10))
         run = self.worker(archive, lookup, self.sources(slots=1))
         self.say(run, 'the lane is paused')
-        self.assertEqual(self.states(archive), {'pending': 10})
+        wait_until(lambda: self.states(archive) == {'pending': 10}, what='the row given back')
         self.assertEqual(len(lookup.calls), 1)
         self.assertNotIn(TOKEN, run.so_far())
         lookup.usual()
