@@ -11,6 +11,7 @@
 
 #define NEXTS_MAX 12     /* calls of one task that only led to another one */
 #define NOT_SENT_MS 1000 /* too much is under way */
+#define PROBE_LATER_MS 2000
 
 static const struct backoff again = {.initial_ms = 15000, .max_ms = 3600000, .jitter_ms = 5000};
 
@@ -155,15 +156,18 @@ static void count_call(const struct job *j) {
 }
 
 /* A failure right behind another one, whichever task had that, is more likely the provider's than
- * this task's. The task waits also when it costs nothing: the next probe is another one's, so that
+ * this task's, and costs it nothing. But it lets another one be the next probe, if there is any: so
  * none that cannot be borne keeps the lane closed. */
 static void decide_transient(struct link_engine *g, struct job *j) {
     const struct turnstile *t = &j->lane->turnstile;
     bool ill = j->step != STEP_PAGE && (j->probe || t->open || t->failures > 1);
+    int64_t wait = backoff_wait_ms(&again, ill ? 1 : j->task.attempts, &g->rng);
+    if (ill && t->open)
+        wait = t->open_ms + PROBE_LATER_MS;
     if (!ill && j->task.attempts >= LINK_ATTEMPTS_MAX)
         job_save(j, LINK_FAILED, j->why.error);
     else
-        job_release(j, !ill, backoff_wait_ms(&again, ill ? 1 : j->task.attempts, &g->rng), &j->why);
+        job_release(j, !ill, wait, &j->why);
 }
 
 static void decide(struct link_engine *g, struct job *j) {

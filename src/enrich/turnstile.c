@@ -141,6 +141,7 @@ enum verdict turnstile_tell(struct turnstile *t, struct store *s, const struct t
     fault_hit("enrich_lane_told");
     t->troubled = r->result != LANE_OK;
     t->open = told.open;
+    t->open_ms = told.open_ms;
     t->failures = told.failures;
     if (r->result != LANE_OK)
         turnstile_drop(t); /* what was granted to a lane that was well */

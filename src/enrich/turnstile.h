@@ -16,8 +16,9 @@ struct turnstile {
     struct lane_grant turns; /* in hand, in microseconds of clock_mono() */
     int used;                /* of them, or lost */
     bool probe, troubled, open;
-    bool cautious; /* the last answer was trouble: one call at a time until one is not */
-    int failures;  /* in a row, of all processes, as far as is known here */
+    bool cautious;   /* the last answer was trouble: one call at a time until one is not */
+    int failures;    /* in a row, of all processes, as far as is known here */
+    int64_t open_ms; /* how long the breaker was to stay open, as of the last trouble */
     int slots[LANE_SLOTS_MAX], give_back[LANE_SLOTS_MAX];
     size_t n_slots, n_give_back;
     bool probe_back; /* the probe was lost unused */

@@ -309,6 +309,7 @@ static enum verdict report_locked(struct store *s, struct str name, enum lane_re
     const struct lane_state was = r.st;
     ret->changed = lane_report(&r.st, result, retry_after_ms, r.now_ms);
     ret->open = r.st.breaker != BREAKER_CLOSED;
+    ret->open_ms = ret->open ? r.st.breaker_until_ms - r.now_ms : 0;
     ret->failures = r.st.failures;
     v = put_state(s, name, &was, &r.st, e);
     return v == V_OK && r.st.pause != was.pause

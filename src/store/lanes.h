@@ -42,9 +42,10 @@ MUST_CHECK enum verdict store_lane_take(struct store *s, const struct lane_ask *
 MUST_CHECK enum verdict store_lane_give_back(struct store *s, struct str name, struct str holder,
                                              const int *slots, size_t n, struct err *e);
 struct lane_told {
-    bool changed; /* the lane opened, closed or was paused by it */
-    bool open;    /* its breaker is not closed now, whoever opened it */
-    int failures; /* in a row, with this one */
+    bool changed;    /* the lane opened, closed or was paused by it */
+    bool open;       /* its breaker is not closed now, whoever opened it */
+    int64_t open_ms; /* for so long still */
+    int failures;    /* in a row, with this one */
 };
 /* A result. LANE_OK of a lane that is well writes nothing. */
 MUST_CHECK enum verdict store_lane_report(struct store *s, struct str name, enum lane_result r,

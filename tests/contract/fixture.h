@@ -158,5 +158,6 @@ int link_land_tests(void);
 int link_upkeep_tests(void);
 int link_engine_tests(void);
 int link_death_tests(void);
+int link_limit_tests(void);
 
 #endif

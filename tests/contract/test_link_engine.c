@@ -445,28 +445,6 @@ static void worker_who_waits_is_first_among_ten_thousand(void **state) {
     web_free(w);
 }
 
-static void worker_two_share_the_limits_evenly(void **state) {
-    struct web *w = web_new(*state, NULL, NULL);
-    w->oauth = true;
-    many_links(w->f, 4000);
-    web_engine(w);
-    web_engine(w);
-    int64_t minutes = fix_kind == DB_POSTGRES ? 10 : 60;
-    web_run(w, minutes * 60000, 300);
-    static const struct {
-        enum web_who who;
-        size_t per_minute;
-    } limits[] = {{WEB_REDDIT, 30}, {WEB_HN, 30}, {WEB_ANTHROPIC, 50}};
-    for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
-        size_t n = limits[i].per_minute;
-        assert_true(web_most_in(w, limits[i].who, 60000) <= n);
-        assert_in_range(w->n[limits[i].who], n * (size_t)minutes * 9 / 10, n * (size_t)minutes);
-        assert_true(web_least_between(w, limits[i].who) >= 60000 / (int64_t)n / 2);
-    }
-    assert_int_equal(qi(w->f, "SELECT COALESCE(MAX(token), 0) FROM claims"), 1); /* each once */
-    web_free(w);
-}
-
 static void worker_a_restart_goes_on(void **state) {
     struct web *w = web_new(*state, NULL, NULL);
     many_links(w->f, 12);
@@ -525,7 +503,6 @@ int link_engine_tests(void) {
         CASE(worker_a_token_is_kept_until_it_expires),
         CASE(worker_a_complete_mirror_answers_without_a_turn),
         CASE(worker_who_waits_is_first_among_ten_thousand),
-        CASE(worker_two_share_the_limits_evenly),
         CASE(worker_a_restart_goes_on),
         CASE(worker_a_stop_gives_back_without_spending),
     };
