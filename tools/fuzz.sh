@@ -19,10 +19,12 @@ libraries="$(pkg-config --libs libidn2 libxml-2.0 libxxhash libconfuse jansson l
     -lwslay -lpthread -lm"
 # WebSocket clients, and the feed that they listen to over a log in memory.
 feed="src/store/feed_id.c src/feed/client.c src/feed/event.c src/feed/filter.c src/feed/hub.c
-    src/feed/hub_topics.c src/feed/topic_set.c
+    src/feed/hub_topics.c src/feed/link_topic.c src/feed/topic_set.c
     src/web/feed_frames.c src/web/web_metrics.c src/web/ws_out.c src/web/ws_peer.c
     src/web/ws_wire.c
     tests/unit/feed/fake_log.c"
+# What is posted.
+posts="src/web/link_body.c src/web/parse.c"
 # Plans, requests and answers: what of enrich has no database behind it.
 enrich="src/enrich/answer.c src/enrich/answer_path.c src/enrich/answer_value.c
     src/enrich/anthropic.c src/enrich/ask.c src/enrich/hn_search.c src/enrich/reddit.c
@@ -42,7 +44,7 @@ fi
 
 mkdir -p "$out/objects" "$out/findings"
 objects=
-for file in src/base/*.c src/hn/*.c $feed $enrich; do
+for file in src/base/*.c src/hn/*.c $feed $posts $enrich; do
     object=$out/objects/$(echo "$file" | tr / _).o
     objects="$objects $object"
     # shellcheck disable=SC2086

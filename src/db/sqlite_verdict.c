@@ -25,5 +25,5 @@ enum verdict sqlite_verdict(int code) {
 }
 
 bool sqlite_is_read_only(int code) {
-    return (code & 0xff) == SQLITE_READONLY;
+    return (code & 0xff) == SQLITE_READONLY && code != SQLITE_READONLY_DBMOVED;
 }

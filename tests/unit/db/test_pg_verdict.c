@@ -2,6 +2,8 @@
 
 #include "db/db_int.h"
 
+#include <string.h>
+
 static const struct row {
     const char *name, *state;
     enum verdict v;
@@ -48,6 +50,8 @@ static const struct row {
 static void check(void **state) {
     const struct row *r = *state;
     assert_string_equal(verdict_name(pg_verdict(r->state)), verdict_name(r->v));
+    const struct err e = {.domain = "postgres", .code = pg_code(r->state)};
+    assert_int_equal(db_is_read_only(&e), r->state && strcmp(r->state, "25006") == 0);
 }
 
 int main(void) {

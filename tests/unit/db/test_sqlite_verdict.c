@@ -3,6 +3,7 @@
 #include "db/db_int.h"
 
 #include <sqlite3.h>
+#include <string.h>
 
 static const struct row {
     const char *name;
@@ -42,6 +43,9 @@ static const struct row {
 static void check(void **state) {
     const struct row *r = *state;
     assert_string_equal(verdict_name(sqlite_verdict(r->code)), verdict_name(r->v));
+    const struct err e = {.domain = "sqlite", .code = r->code}, other = {.domain = "http"};
+    assert_int_equal(db_is_read_only(&e), strcmp(r->name, "READONLY") == 0);
+    assert_false(db_is_read_only(&other));
 }
 
 int main(void) {
