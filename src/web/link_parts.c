@@ -179,7 +179,8 @@ static void part_open(struct strbuf *b, const struct link_view *v, enum link_tas
     const char *status = link_status_name(status_of(v, t));
     size_t n = link_count_talks(v, w->site);
     strbuf_addf(b,
-                "<section class=\"part\" id=\"%s\" aria-labelledby=\"%s-h\" data-state=\"%s\" "
+                "<section class=\"part\" id=\"%s\" tabindex=\"-1\" aria-labelledby=\"%s-h\" "
+                "data-state=\"%s\" "
                 "data-say=\"",
                 w->id, w->id, status ? status : "");
     announcement(b, v, t);

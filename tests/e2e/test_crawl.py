@@ -190,7 +190,8 @@ class Pages:
                            ('/item?id=0', 400), ('/item?id=-5', 400), ('/nothing', 404),
                            ('/user', 400), ('/user?id=nobody-of-that-name', 404),
                            ('/?p=0', 400), ('/link/0', 404), ('/link/x', 404), ('/link/99', 404),
-                           ('/link/', 404), ('/links?before=0', 400), ('/?p=99999999999999999999', 400),
+                           ('/link/', 404), ('/links?before=0', 400),
+                           ('/?p=99999999999999999999', 400),
                            ('/item/revisions?id=999999', 404), ('/discussions', 400),
                            ('/user?id=someone&show=all-of-it', 400)):
             status, headers, body = self.fetch(path)

@@ -52,9 +52,7 @@
     change();
     if (!part || focused.isConnected) return;
     const here = document.getElementById(part.id);
-    if (!here) return;
-    here.tabIndex = -1;
-    here.focus({ preventScroll: true });
+    if (here) here.focus({ preventScroll: true });
   };
 
   const states = () =>
