@@ -10,12 +10,13 @@
 static void set_up_lane(struct link_engine *g, enum link_lane which) {
     struct link_lane_state *l = &g->lanes[which];
     const struct link_lane_kind *kind = link_kinds[which];
+    struct str provider = str_of(link_lane_provider(which));
     l->kind = kind;
     l->lane = which;
-    l->turnstile = (struct turnstile){.name = str_of(kind->name),
+    l->turnstile = (struct turnstile){.name = provider,
                                       .holder = str_of(g->o.holder),
                                       .call_ms = kind->call_ms,
-                                      .index = enrich_metrics_lane(str_of(kind->name))};
+                                      .index = enrich_metrics_lane(provider)};
     for (size_t i = 0; i < LINK_LANE_JOBS; i++) {
         arena_init(&l->jobs[i].arena);
         l->jobs[i].lane = l;
@@ -27,7 +28,7 @@ static enum verdict declare_lanes(struct link_engine *g, struct err *e) {
     for (size_t i = 0; v == V_OK && i < LINK_LANES; i++) {
         const struct lane_limits limits = {.per_window = link_kinds[i]->per_minute(g),
                                            .window_ms = 60000};
-        v = store_lane_declare(g->store, str_of(link_kinds[i]->name), &limits, e);
+        v = store_lane_declare(g->store, str_of(link_lane_provider((enum link_lane)i)), &limits, e);
     }
     return v;
 }
@@ -76,7 +77,7 @@ int64_t link_engine_down_ms(const struct link_engine *g) {
 
 const char *link_engine_refused(const struct link_engine *g) {
     int lane = atomic_load(&g->refused);
-    return lane ? link_kinds[lane - 1]->name : NULL;
+    return lane ? link_lane_provider((enum link_lane)(lane - 1)) : NULL;
 }
 
 /* All that needs the database. The first trouble ends it; the rest waits for its turn. */

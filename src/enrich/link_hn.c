@@ -70,8 +70,7 @@ static void found(struct link_engine *g, struct job *j) {
     }
 }
 
-const struct link_lane_kind link_hn = {.name = "hn",
-                                       .call_ms = CALL_MS,
+const struct link_lane_kind link_hn = {.call_ms = CALL_MS,
                                        .per_minute = per_minute,
                                        .begin = begin,
                                        .ask = ask,

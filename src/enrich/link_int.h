@@ -68,6 +68,7 @@ struct job {
     struct anthropic_answer answer;
     struct link_spend spend;
     int64_t reserved;
+    void *own; /* whatever else a lane keeps of it, in its arena */
     /* Decided. */
     enum { JOB_SAVE, JOB_LAND, JOB_RELEASE, JOB_FORGET } how;
     struct link_result result;
@@ -75,9 +76,8 @@ struct job {
     struct link_release release;
 };
 
-/* A row of the table of lanes (link_lane.c). */
+/* What is particular to a lane: its provider. */
 struct link_lane_kind {
-    const char *name; /* of the provider */
     int64_t call_ms;
     int (*per_minute)(const struct link_engine *g);
     /* Says what is called for first, or decides. */
@@ -160,8 +160,12 @@ MUST_CHECK enum verdict link_lane_work(struct link_engine *g, struct link_lane_s
                                        struct err *e);
 int64_t link_lane_next(const struct link_engine *g, const struct link_lane_state *l);
 
-/* link_reddit.c, link_hn.c, link_summary.c */
-extern const struct link_lane_kind link_reddit, link_hn, link_summary;
+/* The provider of each task, in a file of its own: link_reddit.c and so on. */
+#define LINK_KIND_DECLARED(ID, name, ...) extern const struct link_lane_kind link_##name;
+LINK_TASK_TABLE(LINK_KIND_DECLARED)
+static inline const char *link_lane_provider(enum link_lane l) {
+    return link_task_provider(link_lane_task(l), LINK_SITE_NONE);
+}
 /* The first step of a reverse lookup; decides when it is none. */
 void reverse_begin(struct link_engine *g, struct job *j);
 void reverse_found(struct link_engine *g, struct job *j);

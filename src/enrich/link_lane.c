@@ -9,11 +9,8 @@
 #define NOT_SENT_MS 1000
 #define AHEAD_MAX 16 /* tasks of one step that need no turn */
 
-const struct link_lane_kind *const link_kinds[LINK_LANES] = {
-    [LINK_LANE_REDDIT] = &link_reddit,
-    [LINK_LANE_HN] = &link_hn,
-    [LINK_LANE_SUMMARY] = &link_summary,
-};
+#define KIND(ID, name, ...) [LINK_LANE_##ID] = &link_##name,
+const struct link_lane_kind *const link_kinds[LINK_LANES] = {LINK_TASK_TABLE(KIND)};
 
 /* Whoever waits first, then who waited longest for a turn. */
 static struct job *first_ready(struct link_lane_state *l) {

@@ -1,7 +1,8 @@
 #include "enrich/link_metrics.h"
 
-/* In the order of enum link_task. */
-static const char *const tasks[LINK_TASKS] = {"reverse_lookup", "reddit", "hn", "summary"};
+#define NAME(ID, name, ...) [LINK_##ID] = #name,
+static const char *const tasks[LINK_TASKS] = {[LINK_REVERSE] = "reverse_lookup",
+                                              LINK_TASK_TABLE(NAME)};
 /* In the order of enum link_status, without LINK_NONE. */
 static const char *const statuses[] = {"pending", "completed", "not_found", "failed", "skipped"};
 #define N_STATUSES (LINK_STATUSES - 1)

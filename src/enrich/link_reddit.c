@@ -121,8 +121,7 @@ static void found(struct link_engine *g, struct job *j) {
     }
 }
 
-const struct link_lane_kind link_reddit = {.name = "reddit",
-                                           .call_ms = CALL_MS,
+const struct link_lane_kind link_reddit = {.call_ms = CALL_MS,
                                            .per_minute = per_minute,
                                            .begin = begin,
                                            .ask = ask,

@@ -43,7 +43,7 @@ static bool ahead(const struct link_engine *g UNUSED, const struct link_lane_sta
 }
 
 static enum verdict begin(struct link_engine *g, struct job *j, struct err *e UNUSED) {
-    if (j->task.summary.n)
+    if (j->task.known.n)
         job_save(j, LINK_COMPLETED, STR_NONE);
     else
         job_visit(g, j, j->task.url);
@@ -97,6 +97,10 @@ static void read_page(struct job *j) {
 
 /* --- the money --- */
 
+static struct str purse_name(void) {
+    return str_of(link_lane_provider(LINK_LANE_SUMMARY));
+}
+
 static int64_t cost_of(const struct link_engine *g, int64_t tokens_in, int64_t tokens_out) {
     const struct link_budget *b = &g->o.budget;
     return (tokens_in * b->per_million_in + tokens_out * b->per_million_out + 999999) / 1000000;
@@ -123,8 +127,8 @@ static struct str sent_text(const struct job *j) {
 
 static enum verdict before(struct link_engine *g, struct job *j, struct err *e) {
     int64_t amount = cost_at_most(g, (int64_t)sent_text(j).n);
-    enum verdict v = store_spend_reserve(g->store, str_of(link_summary.name), amount, budget_of(g),
-                                         &j->spend, e);
+    enum verdict v =
+        store_spend_reserve(g->store, purse_name(), amount, budget_of(g), &j->spend, e);
     fault_hit("links_reserved");
     if (v == V_OK)
         j->reserved = amount;
@@ -146,8 +150,7 @@ static int64_t cost_of_answer(const struct link_engine *g, const struct job *j) 
 
 static enum verdict settle(struct link_engine *g, struct job *j, int64_t cost, struct err *e) {
     fault_hit("links_before_settle");
-    enum verdict v =
-        store_spend_settle(g->store, str_of(link_summary.name), &j->spend, j->reserved, cost, e);
+    enum verdict v = store_spend_settle(g->store, purse_name(), &j->spend, j->reserved, cost, e);
     if (v == V_OK)
         j->reserved = 0;
     fault_hit("links_after_settle");
@@ -176,7 +179,7 @@ enum verdict purse_look(struct link_engine *g, struct err *e) {
     struct link_spend spend;
     if (!has_key(g))
         return V_OK;
-    enum verdict v = store_spend_get(g->store, str_of(link_summary.name), &spend, e);
+    enum verdict v = store_spend_get(g->store, purse_name(), &spend, e);
     if (v != V_OK)
         return v;
     bool room = spend.spent + cost_at_most(g, TYPICAL_BYTES) <= budget_of(g) &&
@@ -218,7 +221,7 @@ static void found(struct link_engine *g, struct job *j) {
         job_save(j, LINK_SKIPPED, STR(LINK_WHY_BUDGET));
         return;
     case TOLD_FOUND:
-        j->result.summary = j->answer.text;
+        j->result.value = j->answer.text;
         job_save(j, LINK_COMPLETED, STR_NONE);
         return;
     default:
@@ -226,8 +229,7 @@ static void found(struct link_engine *g, struct job *j) {
     }
 }
 
-const struct link_lane_kind link_summary = {.name = "anthropic",
-                                            .call_ms = CALL_MS,
+const struct link_lane_kind link_summary = {.call_ms = CALL_MS,
                                             .per_minute = per_minute,
                                             .begin = begin,
                                             .ask = ask,

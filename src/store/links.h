@@ -8,6 +8,7 @@
 #define TAIN_STORE_LINKS_H
 
 #include "base/arena.h"
+#include "store/links_tasks.h"
 #include "store/store.h"
 
 #define LINK_URL_MAX 4096
@@ -16,7 +17,6 @@
 #define LINK_DISCUSSIONS_MAX 500
 #define LINK_STORIES_MAX 512
 
-enum link_task { LINK_REVERSE, LINK_REDDIT, LINK_HN, LINK_SUMMARY, LINK_TASKS };
 enum link_status {
     LINK_NONE, /* reverse lookup only: it is not the URL of a discussion */
     LINK_PENDING,
@@ -26,10 +26,12 @@ enum link_status {
     LINK_SKIPPED,
     LINK_STATUSES
 };
-/* Where discussions are: 'reddit' and 'hackernews' in `external_discussions`. */
-enum link_site { LINK_SITE_NONE, LINK_SITE_REDDIT, LINK_SITE_HN, LINK_SITES };
 
-const char *link_task_name(enum link_task t);     /* "reverse_lookup", "reddit", "hn", "summary" */
+const char *link_task_name(enum link_task t); /* "reverse_lookup", "reddit", "hn", "summary" */
+/* How the time of its end is called in the API: "checked_at"; NULL for a reverse lookup. */
+const char *link_task_stamp(enum link_task t);
+/* The lane in `providers` that it is called for in; of a reverse lookup that of its site. */
+const char *link_task_provider(enum link_task t, enum link_site site);
 const char *link_status_name(enum link_status s); /* NULL for LINK_NONE */
 const char *link_site_name(enum link_site s);     /* "reddit", "hackernews"; NULL for none */
 /* Is this the key of a discussion, and where? */

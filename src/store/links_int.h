@@ -1,7 +1,7 @@
 /* What the files behind store/links.h share. Statements that name the columns of a task are
- * templates with places in braces, filled once per connection from the table of tasks: a new task
- * is a row of it. Whatever writes takes its locks in one order: claims, links, link_processing,
- * external_discussions. Private to the room. */
+ * templates with places in braces, filled once per connection from the table of tasks
+ * (store/links_tasks.h). Whatever writes takes its locks in one order: claims, links,
+ * link_processing, external_discussions. Private to the room. */
 #ifndef TAIN_STORE_LINKS_INT_H
 #define TAIN_STORE_LINKS_INT_H
 
@@ -12,10 +12,14 @@ struct link_task_row {
     const char *name;   /* in the API */
     const char *source; /* of its claims */
     const char *status, *error;
-    const char *stamp;   /* when it was done; NULL: it has none */
-    enum link_site site; /* whose discussions it finds */
-    bool again;          /* a rescan does it again when it was done; else when it failed only */
+    const char *stamp;      /* when it was done; NULL: it has none */
+    const char *stamp_name; /* the same in the API */
+    enum link_site site;    /* whose discussions it finds */
+    const char *provider;   /* NULL: that of the site */
+    const char *result;     /* its column of links; NULL: none */
+    bool again;             /* a rescan does it again when it was done; else when it failed only */
     bool can_skip;
+    bool can_be_none; /* not_found */
 };
 extern const struct link_task_row link_tasks[LINK_TASKS];
 
@@ -26,6 +30,7 @@ enum link_stmt {
     LINK_PICK_OLDEST,   /* $2: not older than that */
     LINK_JOB,           /* $1 id */
     LINK_FINISH,        /* $1 id, $2 status, $3 error, $4 is the stamp new? */
+    LINK_RESULT,        /* $1 id, $2 title, $3 description, $4 value where it has a column */
     LINK_RETRY,         /* $1 id */
     LINK_SKIP_ONE,      /* $1 id, $2 why */
     LINK_SKIP_SOME,     /* $1 why, $2 how many */
@@ -44,6 +49,8 @@ enum link_all_stmt {
     LINK_RESCAN,     /* $1 how many */
     LINK_LIST,       /* $1 before, $2 how many */
     LINK_COUNT,
+    LINK_BACKFILL,  /* $1 id, $2 the site of a discussion, $3 submitter */
+    LINK_MERGE_ROW, /* $1 kept, $2 gone, $3 was the other one asked for? */
     LINK_ALL_STMTS
 };
 struct link_statements {
@@ -97,6 +104,9 @@ MUST_CHECK enum verdict links_fence(struct store *s, enum link_task t, int64_t i
 MUST_CHECK enum verdict links_bump(struct store *s, int64_t id, bool reverse_too, struct err *e);
 MUST_CHECK enum verdict links_finish(struct store *s, enum link_task t, int64_t id,
                                      enum link_status status, struct str error, struct err *e);
+/* Title, description and the value of the task, where the link has none yet. */
+MUST_CHECK enum verdict links_save_result(struct store *s, const struct link_result *r,
+                                          struct err *e);
 MUST_CHECK enum verdict links_save_discussions(struct store *s, int64_t id,
                                                const struct link_discussion *d, size_t n,
                                                struct err *e);

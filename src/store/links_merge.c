@@ -44,8 +44,8 @@ enum verdict links_merge(struct store *s, int64_t kept, int64_t gone, struct err
     bool asked = link_is_asked_for(g.source, g.submitted_by) &&
                  !link_is_asked_for(k.source, k.submitted_by) &&
                  !str_eqc(k.source, "discussion-ref");
-    v = db_run(s->db, SQL_LINK_MERGE_ROW, DB_VALS(DBI(kept), DBI(gone), DBI(asked ? 1 : 0)), NULL,
-               NULL, e);
+    v = db_run(s->db, link_all(s, LINK_MERGE_ROW),
+               DB_VALS(DBI(kept), DBI(gone), DBI(asked ? 1 : 0)), NULL, NULL, e);
     if (v == V_OK)
         v = merge_tasks(s, kept, gone, e);
     for (size_t i = 0; v == V_OK && i < ARRAY_LEN(moves); i++)

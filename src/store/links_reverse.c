@@ -47,10 +47,10 @@ static enum verdict arrive(struct store *s, struct landing *at, int64_t article,
     const struct link_landing *l = at->l;
     enum verdict v = links_become_ref(s, l->id, article, e);
     if (v == V_OK)
-        v = db_run(s->db, SQL_LINK_RESULT,
-                   DB_VALS(DBI(l->id), DBT(link_text(s, l->discussion.title, LINK_ERROR_MAX)),
-                           DBT(STR_NONE), DBT(STR_NONE)),
-                   NULL, NULL, e);
+        v = links_save_result(
+            s,
+            &(struct link_result){.id = l->id, .task = LINK_REVERSE, .title = l->discussion.title},
+            e);
     return v == V_OK && article ? links_save_discussions(s, article, &l->discussion, 1, e) : v;
 }
 

@@ -4,7 +4,7 @@
 #define ID_MAX 200 /* characters */
 #define TITLE_MAX 1000
 #define DESCRIPTION_MAX 5000
-#define SUMMARY_MAX 20000
+#define VALUE_MAX 20000
 
 enum verdict links_fence(struct store *s, enum link_task t, int64_t id, int64_t token,
                          const char *outcome, struct str error, struct err *e) {
@@ -85,9 +85,17 @@ enum verdict links_become_ref(struct store *s, int64_t id, int64_t article, stru
                : v;
 }
 
+enum verdict links_save_result(struct store *s, const struct link_result *r, struct err *e) {
+    const struct db_val vals[] = {DBI(r->id), DBT(link_text(s, r->title, TITLE_MAX)),
+                                  DBT(link_text(s, r->description, DESCRIPTION_MAX)),
+                                  DBT(link_text(s, r->value, VALUE_MAX))};
+    return db_run(s->db, link_stmt(s, r->task, LINK_RESULT), vals,
+                  link_tasks[r->task].result ? 4 : 3, NULL, NULL, e);
+}
+
 static enum verdict check(const struct link_result *r, struct err *e) {
     bool fits = r->status == LINK_COMPLETED || r->status == LINK_FAILED ||
-                (r->status == LINK_NOT_FOUND && r->task != LINK_SUMMARY) ||
+                (r->status == LINK_NOT_FOUND && link_tasks[r->task].can_be_none) ||
                 (r->status == LINK_SKIPPED && link_tasks[r->task].can_skip);
     if (!fits || (r->task == LINK_REVERSE && r->status == LINK_COMPLETED))
         return err_set(e, V_INVALID, "links", 0, "%s cannot end like that",
@@ -112,11 +120,7 @@ static enum verdict save(struct store *s, const struct link_result *r, struct er
     else if (v == V_OK)
         v = links_finish(s, r->task, r->id, r->status, r->error, e);
     if (v == V_OK)
-        v = db_run(s->db, SQL_LINK_RESULT,
-                   DB_VALS(DBI(r->id), DBT(link_text(s, r->title, TITLE_MAX)),
-                           DBT(link_text(s, r->description, DESCRIPTION_MAX)),
-                           DBT(link_text(s, r->summary, SUMMARY_MAX))),
-                   NULL, NULL, e);
+        v = links_save_result(s, r, e);
     return v == V_OK ? links_save_discussions(s, r->id, r->discussions, r->n_discussions, e) : v;
 }
 

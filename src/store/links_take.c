@@ -4,16 +4,28 @@
 
 #define TRIES 16 /* siblings that were quicker, one after the other */
 
-static const struct lane {
+struct lane {
     const char *name;
     enum link_task tasks[2];
     size_t n_tasks;
     enum link_site site; /* of its reverse lookups */
-} lanes[LINK_LANES] = {
-    [LINK_LANE_REDDIT] = {"reddit", {LINK_REVERSE, LINK_REDDIT}, 2, LINK_SITE_REDDIT},
-    [LINK_LANE_HN] = {"hn", {LINK_REVERSE, LINK_HN}, 2, LINK_SITE_HN},
-    [LINK_LANE_SUMMARY] = {"summary", {LINK_SUMMARY}, 1, LINK_SITE_NONE},
 };
+
+static struct lane lane_of(enum link_lane which) {
+    enum link_task task = link_lane_task(which);
+    struct lane lane = {.name = link_tasks[task].name, .site = link_tasks[task].site};
+    if (lane.site)
+        lane.tasks[lane.n_tasks++] = LINK_REVERSE;
+    lane.tasks[lane.n_tasks++] = task;
+    return lane;
+}
+
+static enum link_lane lane_of_task(enum link_task t, enum link_site site) {
+    for (int i = 0; t == LINK_REVERSE && i < LINK_LANES; i++)
+        if (link_tasks[link_lane_task((enum link_lane)i)].site == site)
+            return (enum link_lane)i;
+    return t == LINK_REVERSE ? 0 : (enum link_lane)((int)t - 1);
+}
 
 struct picking {
     struct arena *a;
@@ -97,7 +109,7 @@ static enum verdict read_job(void *ctx, const struct db_row *row) {
     r->job->url = arena_str(r->a, db_row_text(row, 0));
     r->job->url_key = arena_str(r->a, db_row_text(row, 1));
     r->job->title = arena_str(r->a, db_row_text(row, 2));
-    r->job->summary = arena_str(r->a, db_row_text(row, 3));
+    r->job->known = arena_str(r->a, db_row_text(row, 3));
     r->job->site = link_site_of(db_row_text(row, 4));
     r->job->rescan = db_row_int(row, 5) > 0;
     return V_OK;
@@ -151,7 +163,8 @@ static enum verdict find(struct store *s, struct picking *p, struct err *e) {
 enum verdict store_link_take(struct store *s, enum link_lane lane, struct str holder,
                              int64_t lease_ms, struct arena *a, struct link_job *ret,
                              struct err *e) {
-    struct picking p = {.a = a, .lane = &lanes[lane], .last = STR("")};
+    const struct lane mine = lane_of(lane);
+    struct picking p = {.a = a, .lane = &mine, .last = STR("")};
     enum verdict v = links_prepare(s, e);
     if (v == V_OK)
         v = store_now(s, &p.now, e);
@@ -168,7 +181,8 @@ enum verdict store_link_take(struct store *s, enum link_lane lane, struct str ho
 
 enum verdict store_link_due(struct store *s, enum link_lane lane, bool *ret, struct err *e) {
     arena_reset(&s->scratch);
-    struct picking p = {.a = &s->scratch, .lane = &lanes[lane], .last = STR("")};
+    const struct lane mine = lane_of(lane);
+    struct picking p = {.a = &s->scratch, .lane = &mine, .last = STR("")};
     enum verdict v = links_prepare(s, e);
     if (v == V_OK)
         v = store_now(s, &p.now, e);
@@ -269,9 +283,6 @@ static enum verdict count_ahead(struct store *s, const struct lane *lane, const 
 
 enum verdict store_link_place(struct store *s, int64_t id, enum link_task t, struct link_place *ret,
                               struct err *e) {
-    static const enum link_lane of_task[LINK_TASKS] = {[LINK_REDDIT] = LINK_LANE_REDDIT,
-                                                       [LINK_HN] = LINK_LANE_HN,
-                                                       [LINK_SUMMARY] = LINK_LANE_SUMMARY};
     struct standing st = {0};
     *ret = (struct link_place){0};
     enum verdict v = links_prepare(s, e);
@@ -284,10 +295,8 @@ enum verdict store_link_place(struct store *s, int64_t id, enum link_task t, str
                    read_claim_state, ret, e);
     if (v != V_OK || ret->held)
         return v;
-    enum link_lane lane = of_task[t];
-    if (t == LINK_REVERSE)
-        lane = st.site == LINK_SITE_HN ? LINK_LANE_HN : LINK_LANE_REDDIT;
-    v = count_ahead(s, &lanes[lane], &st, &ret->ahead, e);
+    const struct lane lane = lane_of(lane_of_task(t, st.site));
+    v = count_ahead(s, &lane, &st, &ret->ahead, e);
     if (ret->ahead > LINK_AHEAD_MAX)
         ret->ahead = LINK_AHEAD_MAX;
     return v;

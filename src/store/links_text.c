@@ -1,4 +1,4 @@
-/* The table of tasks, and the statements that name their columns. A pick walks one of the partial
+/* The statements that name the columns of tasks. A pick walks one of the partial
  * indexes of what is pending and stops at the first row that nobody holds: whether one does is
  * asked row by row (a subquery in an expression is never turned into a join), so that the cost is
  * that of the rows passed over, however long the lane is. */
@@ -8,16 +8,27 @@
 
 #define LINK_SQL_MAX 16384
 
+#define ROW(ID, name, provider, stamp, site, result, again, none) \
+    [LINK_##ID] = {#name,                                         \
+                   "links:" #name,                                \
+                   #name "_status",                               \
+                   #name "_error",                                \
+                   #name "_" stamp,                               \
+                   stamp,                                         \
+                   site,                                          \
+                   provider,                                      \
+                   result,                                        \
+                   again,                                         \
+                   true,                                          \
+                   none},
+
 const struct link_task_row link_tasks[LINK_TASKS] = {
-    [LINK_REVERSE] = {"reverse_lookup", "links:reverse_lookup", "reverse_lookup_status",
-                      "reverse_lookup_error", NULL, LINK_SITE_NONE, false, false},
-    [LINK_REDDIT] = {"reddit", "links:reddit", "reddit_status", "reddit_error", "reddit_checked_at",
-                     LINK_SITE_REDDIT, true, true},
-    [LINK_HN] = {"hn", "links:hn", "hn_status", "hn_error", "hn_checked_at", LINK_SITE_HN, true,
-                 true},
-    [LINK_SUMMARY] = {"summary", "links:summary", "summary_status", "summary_error",
-                      "summary_generated_at", LINK_SITE_NONE, false, true},
-};
+    [LINK_REVERSE] = {.name = "reverse_lookup",
+                      .source = "links:reverse_lookup",
+                      .status = "reverse_lookup_status",
+                      .error = "reverse_lookup_error",
+                      .can_be_none = true},
+    LINK_TASK_TABLE(ROW)};
 
 #define NOW "(SELECT tain_now_ms())"
 /* Somebody waits, and not in the future. */
@@ -46,12 +57,17 @@ static const char *const templates[LINK_STMTS] = {
     [LINK_PICK_ASKED] = PICK " AND " ASKED " AND p.submitter > $2 AND " FREE
                              " ORDER BY p.submitter, p.created_at LIMIT 1",
     [LINK_PICK_OLDEST] = PICK " AND p.created_at >= $2 AND " FREE " ORDER BY p.created_at LIMIT 1",
-    [LINK_JOB] = "SELECT l.url, l.url_key, l.title, l.summary, p.reverse_lookup_site,"
+    [LINK_JOB] = "SELECT l.url, l.url_key, l.title, {known}, p.reverse_lookup_site,"
                  " CASE WHEN p.rescans > 0 THEN 1 ELSE 0 END"
                  " FROM link_processing p JOIN links l ON l.id = p.link_id"
                  " WHERE p.link_id = $1 AND p.{status} = 'pending'",
     [LINK_FINISH] = "UPDATE link_processing SET {status} = $2, {error} = $3{stamps},"
                     " updated_at = tain_now_ms() WHERE link_id = $1 AND $4 IS NOT NULL",
+    [LINK_RESULT] = "UPDATE links SET title = COALESCE(NULLIF(title, ''), $2),"
+                    " description = COALESCE(NULLIF(description, ''), $3){set_result}"
+                    " WHERE id = $1 AND (COALESCE(title, '') = '' AND CAST($2 AS TEXT) IS NOT NULL"
+                    " OR COALESCE(description, '') = '' AND CAST($3 AS TEXT) IS NOT NULL"
+                    "{or_result})",
     [LINK_RETRY] = "UPDATE link_processing SET {status} = 'pending', {error} = NULL,"
                    " updated_at = tain_now_ms() WHERE link_id = $1 AND {status} = 'failed'",
     [LINK_SKIP_ONE] = "UPDATE link_processing SET {status} = 'skipped', {error} = $2,"
@@ -113,6 +129,27 @@ static const char *const all_templates[LINK_ALL_STMTS] = {
                    " MIN(CASE WHEN p.rescans = 0 THEN p.created_at END), " NOW ","
                    " COUNT(CASE WHEN " WAITS " THEN 1 END)"
                    " FROM link_processing p GROUP BY {status_list}",
+    [LINK_BACKFILL] =
+        "INSERT INTO link_processing (link_id, {done_columns}reverse_lookup_status,"
+        " reverse_lookup_site, submitter, created_at, updated_at, rescan_at)"
+        " SELECT b.id, {done_values}CASE WHEN CAST($2 AS TEXT) IS NOT NULL THEN 'pending' END,"
+        " CAST($2 AS TEXT), CAST($3 AS TEXT), b.created_at, b.now,"
+        " CASE WHEN b.created_at + 3600000 > b.now THEN b.created_at + 3600000"
+        " WHEN b.created_at + 86400000 > b.now THEN b.created_at + 86400000"
+        " WHEN b.created_at + 604800000 > b.now THEN b.created_at + 604800000"
+        " WHEN b.created_at + 2592000000 > b.now THEN b.created_at + 2592000000 END"
+        " FROM (SELECT l.*, n.now FROM links l, (SELECT tain_now_ms() AS now) AS n"
+        " WHERE l.id = $1) AS b WHERE true ON CONFLICT (link_id) DO NOTHING",
+    /* What one knew the other knows; what somebody asked for stays asked for. */
+    [LINK_MERGE_ROW] =
+        "UPDATE links AS k SET title = COALESCE(NULLIF(k.title, ''), g.title),"
+        " description = COALESCE(NULLIF(k.description, ''), g.description), {merge_results}"
+        " source = CASE WHEN k.source = 'auto-parent' OR $3 = 1 THEN g.source ELSE k.source END,"
+        " submitted_by = CASE WHEN k.source = 'auto-parent' OR $3 = 1 THEN g.submitted_by"
+        " ELSE k.submitted_by END,"
+        " parent_link_id = CASE WHEN COALESCE(k.parent_link_id, g.parent_link_id)"
+        " NOT IN ($1, $2) THEN COALESCE(k.parent_link_id, g.parent_link_id) END"
+        " FROM links AS g WHERE k.id = $1 AND g.id = $2",
 };
 
 /* --- places --- */
@@ -134,6 +171,17 @@ static void add_stamps(struct strbuf *b, const struct link_task_row *t) {
 static void add_stamp_of_g(struct strbuf *b, const struct link_task_row *t) {
     if (t->stamp)
         strbuf_addf(b, ", %s = g.%s", t->stamp, t->stamp);
+}
+static void add_known(struct strbuf *b, const struct link_task_row *t) {
+    strbuf_addf(b, "%s%s", t->result ? "l." : "", t->result ? t->result : "NULL");
+}
+static void add_set_result(struct strbuf *b, const struct link_task_row *t) {
+    if (t->result)
+        strbuf_addf(b, ", %s = COALESCE(NULLIF(%s, ''), $4)", t->result, t->result);
+}
+static void add_or_result(struct strbuf *b, const struct link_task_row *t) {
+    if (t->result)
+        strbuf_addf(b, " OR COALESCE(%s, '') = '' AND CAST($4 AS TEXT) IS NOT NULL", t->result);
 }
 /* A reverse lookup is its site's; the rest of a discussion waits for what its reverse lookup says.
  */
@@ -181,6 +229,41 @@ static void add_again(struct strbuf *b, const struct link_task_row *t UNUSED) {
                     from, r->error);
     }
 }
+static void add_done_columns(struct strbuf *b, const struct link_task_row *t UNUSED) {
+    for (size_t i = 0; i < LINK_TASKS; i++)
+        if (i != LINK_REVERSE)
+            strbuf_addf(b, "%s, %s, ", link_tasks[i].status, link_tasks[i].stamp);
+}
+/* Of a link that was there before its tasks: is what the task would find there, too? */
+static void add_done(struct strbuf *b, const struct link_task_row *t) {
+    if (t->site)
+        strbuf_addf(b,
+                    "EXISTS (SELECT 1 FROM external_discussions x WHERE x.link_id = b.id AND"
+                    " x.platform = '%s')",
+                    link_site_name(t->site));
+    else if (t->result)
+        strbuf_addf(b, "COALESCE(b.%s, '') <> ''", t->result);
+    else
+        strbuf_adds(b, "false");
+}
+static void add_done_values(struct strbuf *b, const struct link_task_row *t UNUSED) {
+    for (size_t i = 0; i < LINK_TASKS; i++) {
+        if (i == LINK_REVERSE)
+            continue;
+        strbuf_adds(b, "CASE WHEN ");
+        add_done(b, &link_tasks[i]);
+        strbuf_adds(b, " THEN 'completed' ELSE 'pending' END, CASE WHEN ");
+        add_done(b, &link_tasks[i]);
+        strbuf_adds(b, " THEN b.now END, ");
+    }
+}
+static void add_merge_results(struct strbuf *b, const struct link_task_row *t UNUSED) {
+    for (size_t i = 0; i < LINK_TASKS; i++) {
+        const char *column = link_tasks[i].result;
+        if (column)
+            strbuf_addf(b, "%s = COALESCE(NULLIF(k.%s, ''), g.%s),", column, column, column);
+    }
+}
 static void add_statuses(struct strbuf *b, const struct link_task_row *t UNUSED) {
     for (size_t i = 0; i < LINK_TASKS; i++)
         strbuf_addf(b, "p.%s, ", link_tasks[i].status);
@@ -199,6 +282,12 @@ static const struct {
     {"error", add_error},
     {"stamps", add_stamps},
     {"stamp_of_g", add_stamp_of_g},
+    {"known", add_known},
+    {"set_result", add_set_result},
+    {"or_result", add_or_result},
+    {"done_columns", add_done_columns},
+    {"done_values", add_done_values},
+    {"merge_results", add_merge_results},
     {"mine", add_mine},
     {"waits", add_waits},
     {"slack", add_slack},

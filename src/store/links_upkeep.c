@@ -33,7 +33,7 @@ static enum verdict backfill_one(struct store *s, const struct bare_link *b, siz
     if (!url_key(&s->scratch, b->url, &key, &domain))
         key = STR_NONE;
     enum verdict v =
-        db_run(s->db, SQL_LINK_BACKFILL,
+        db_run(s->db, link_all(s, LINK_BACKFILL),
                DB_VALS(DBI(b->id), DBC(link_site_name(link_site_of_key(key))), DBT(submitter)),
                NULL, NULL, e);
     if (v == V_OK)
@@ -53,6 +53,8 @@ enum verdict store_link_backfill(struct store *s, int64_t *after, size_t max, si
     if (v == V_OK && to == DB_NULL)
         return err_set(e, V_NOT_FOUND, "links", 0, "there are no links above %lld",
                        (long long)*after);
+    if (v == V_OK)
+        v = links_prepare(s, e);
     if (v == V_OK)
         v = db_begin(s->db, e);
     if (v != V_OK)

@@ -16,6 +16,17 @@ const char *link_task_name(enum link_task t) {
     return link_tasks[t].name;
 }
 
+const char *link_task_stamp(enum link_task t) {
+    return link_tasks[t].stamp_name;
+}
+
+const char *link_task_provider(enum link_task t, enum link_site site) {
+    for (int i = 0; t == LINK_REVERSE && i < LINK_TASKS; i++)
+        if (site && link_tasks[i].site == site)
+            return link_tasks[i].provider;
+    return link_tasks[t].provider;
+}
+
 const char *link_status_name(enum link_status s) {
     return statuses[s];
 }

@@ -9,9 +9,6 @@
 #include "store/claims.h"
 #include "store/links.h"
 
-/* A lane has the lookups of its site: reverse ones first, then those by URL. */
-enum link_lane { LINK_LANE_REDDIT, LINK_LANE_HN, LINK_LANE_SUMMARY, LINK_LANES };
-
 #define LINK_WAITS_MS (15 * 60 * 1000) /* nobody waits longer for a page */
 #define LINK_RECENT_MS (24 * 3600 * 1000)
 #define LINK_OLDEST_EVERY 8 /* so many turns of a lane are one for the oldest of all */
@@ -21,7 +18,8 @@ struct link_job {
     int64_t id;
     int64_t token; /* the proof */
     int attempts;  /* with this one; from 1 again when the task had been done */
-    struct str url, url_key, title, summary;
+    struct str url, url_key, title;
+    struct str known;    /* what is in the task's column of links already; absent: nothing */
     enum link_site site; /* of a reverse lookup */
     bool rescan;         /* it was looked up before */
     bool waiting;        /* someone looks at its page now */
@@ -44,7 +42,9 @@ struct link_result {
     struct str error;        /* cut at LINK_ERROR_MAX; absent: none */
     const struct link_discussion *discussions;
     size_t n_discussions;
-    struct str title, description, summary; /* written once: what is there stays. Absent: nothing */
+    /* Written once: what is there stays. Absent: nothing. */
+    struct str title, description;
+    struct str value; /* for the task's own column of links */
 };
 /* Results and status. A reverse lookup without an article (self-post, Ask HN) is LINK_NOT_FOUND:
  * the link becomes a 'discussion-ref', and what else is pending of it is skipped. V_CONFLICT: it is

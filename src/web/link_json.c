@@ -3,6 +3,8 @@
 #include "hn/item.h"
 #include "web/json_fields.h"
 
+#include <stdio.h>
+
 static int64_t or_null(int64_t n) {
     return n ? n : I64_NONE;
 }
@@ -19,13 +21,17 @@ static struct str status_of(const struct link_processing *p, enum link_task t) {
 }
 
 void link_json_processing(struct strbuf *out, const struct link_processing *p) {
-    json_str(out, "{\"reddit\":{\"status\":", status_of(p, LINK_REDDIT));
-    add_when(out, ",\"checked_at\":", p->tasks[LINK_REDDIT].at);
-    json_str(out, "},\"hn\":{\"status\":", status_of(p, LINK_HN));
-    add_when(out, ",\"checked_at\":", p->tasks[LINK_HN].at);
-    json_str(out, "},\"summary\":{\"status\":", status_of(p, LINK_SUMMARY));
-    add_when(out, ",\"generated_at\":", p->tasks[LINK_SUMMARY].at);
-    json_str(out, "},\"reverse_lookup\":{\"status\":", status_of(p, LINK_REVERSE));
+    char key[80];
+    strbuf_addc(out, '{');
+    for (int i = LINK_REVERSE + 1; i < LINK_TASKS; i++) {
+        enum link_task t = (enum link_task)i;
+        snprintf(key, sizeof key, "\"%s\":{\"status\":", link_task_name(t));
+        json_str(out, key, status_of(p, t));
+        snprintf(key, sizeof key, ",\"%s\":", link_task_stamp(t));
+        add_when(out, key, p->tasks[t].at);
+        strbuf_adds(out, "},");
+    }
+    json_str(out, "\"reverse_lookup\":{\"status\":", status_of(p, LINK_REVERSE));
     json_num(out, ",\"target_id\":", or_null(p->target_id));
     strbuf_adds(out, "}}");
 }

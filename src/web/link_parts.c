@@ -23,7 +23,17 @@ static const struct words {
     [LINK_HN] = {"hn", "Hacker News", "Checking HN…", "No discussions found on HN",
                  "Error checking HN", "HN was not checked", LINK_SITE_HN, "HN"},
 };
+/* On the page; what is not named here comes behind. */
 static const enum link_task order[] = {LINK_REVERSE, LINK_SUMMARY, LINK_REDDIT, LINK_HN};
+
+/* A task without words of its own is called by its name. */
+static struct words words_of(enum link_task t) {
+    const char *name = link_task_name(t);
+    if (words[t].id)
+        return words[t];
+    return (struct words){name,    name,           "Under way…",   "There is nothing.",
+                          "Error", "Not done now", LINK_SITE_NONE, "its provider"};
+}
 
 static enum link_status status_of(const struct link_view *v, enum link_task t) {
     return v->has_tasks ? v->tasks.tasks[t].status : LINK_NONE;
@@ -71,9 +81,9 @@ static void place(struct strbuf *b, const struct link_view *v, enum link_task t)
     } else if (!lane) {
         strbuf_adds(b, "no worker has started yet");
     } else if (lane->why == LANE_PAUSED) {
-        strbuf_addf(b, "%s is not asked at the moment", words[t].lane);
+        strbuf_addf(b, "%s is not asked at the moment", words_of(t).lane);
     } else if (lane->why == LANE_BREAKER) {
-        strbuf_addf(b, "%s does not answer; the next attempt is in ", words[t].lane);
+        strbuf_addf(b, "%s does not answer; the next attempt is in ", words_of(t).lane);
         link_duration(b, lane->wait_ms);
     } else if (p->not_before > v->now) {
         strbuf_adds(b, "there was a problem; it is tried again in ");
@@ -106,11 +116,11 @@ static void retry_button(struct strbuf *b, const struct link_view *v, enum link_
     strbuf_addf(b,
                 " <form class=\"retry\" action=\"/api/link/%lld/retry\" method=\"post\">"
                 "<button type=\"submit\" aria-label=\"Try again: %s\">Try again</button></form>",
-                (long long)v->link.id, words[t].heading);
+                (long long)v->link.id, words_of(t).heading);
 }
 
 static void state(struct strbuf *b, const struct link_view *v, enum link_task t) {
-    const struct words *w = &words[t];
+    const struct words own = words_of(t), *w = &own;
     struct str error = v->has_tasks ? v->tasks.tasks[t].error : STR_NONE;
     switch (status_of(v, t)) {
     case LINK_PENDING:
@@ -146,7 +156,7 @@ static void state(struct strbuf *b, const struct link_view *v, enum link_task t)
 
 /* What a screen reader is told when the state of a task is another one. */
 static void announcement(struct strbuf *b, const struct link_view *v, enum link_task t) {
-    const struct words *w = &words[t];
+    const struct words own = words_of(t), *w = &own;
     size_t n = w->site ? link_count_talks(v, w->site) : 0;
     enum link_status s = status_of(v, t);
     switch (s == LINK_NOT_FOUND && n ? LINK_COMPLETED : s) {
@@ -175,7 +185,7 @@ static void announcement(struct strbuf *b, const struct link_view *v, enum link_
 }
 
 static void part_open(struct strbuf *b, const struct link_view *v, enum link_task t) {
-    const struct words *w = &words[t];
+    const struct words own = words_of(t), *w = &own;
     const char *status = link_status_name(status_of(v, t));
     size_t n = link_count_talks(v, w->site);
     strbuf_addf(b,
@@ -193,14 +203,14 @@ static void part_open(struct strbuf *b, const struct link_view *v, enum link_tas
 static void part(struct strbuf *b, const struct link_view *v, enum link_task t) {
     enum link_status s = status_of(v, t);
     bool text = t == LINK_SUMMARY && v->link.summary.n;
-    if (s == LINK_NONE && !text && !(words[t].site && link_count_talks(v, words[t].site)))
+    if (s == LINK_NONE && !text && !(words_of(t).site && link_count_talks(v, words_of(t).site)))
         return;
     part_open(b, v, t);
     if (text)
         link_prose(b, v->link.summary);
     state(b, v, t);
-    if (words[t].site)
-        link_talks(b, v, words[t].site);
+    if (words_of(t).site)
+        link_talks(b, v, words_of(t).site);
     strbuf_adds(b, "</section>\n");
 }
 
@@ -239,5 +249,8 @@ void link_article(struct strbuf *b, const struct link_view *v) {
     head(b, v);
     for (size_t i = 0; i < ARRAY_LEN(order); i++)
         part(b, v, order[i]);
+    for (int t = 0; t < LINK_TASKS; t++)
+        if (!words[t].id)
+            part(b, v, (enum link_task)t);
     strbuf_adds(b, "</article>\n");
 }

@@ -37,34 +37,19 @@ static const struct lane_row *lane_of(const struct lane_row *all, size_t n, cons
     return NULL;
 }
 
-/* A lookup of a discussion is in the lane of its site. */
-static const char *lane_name(const struct link_view *v, enum link_task t) {
-    switch (t) {
-    case LINK_REVERSE:
-        return link_site_of_key(v->link.url_key) == LINK_SITE_HN ? "hn" : "reddit";
-    case LINK_REDDIT:
-        return "reddit";
-    case LINK_HN:
-        return "hn";
-    case LINK_SUMMARY:
-    case LINK_TASKS:
-        break;
-    }
-    return "anthropic";
-}
-
 /* Where the pending tasks stand. One that has come to its end meanwhile stands nowhere. */
 static enum verdict read_places(struct call *c, struct link_view *v, struct err *e) {
     const struct lane_row *lanes;
     size_t n;
     if (!link_is_pending(v))
         return V_OK;
+    enum link_site site = link_site_of_key(v->link.url_key);
     enum verdict verdict = store_lane_list(c->store, c->arena, &lanes, &n, e);
     for (int i = 0; verdict == V_OK && i < LINK_TASKS; i++) {
         enum link_task t = (enum link_task)i;
         if (v->tasks.tasks[t].status != LINK_PENDING)
             continue;
-        v->lanes[t] = lane_of(lanes, n, lane_name(v, t));
+        v->lanes[t] = lane_of(lanes, n, link_task_provider(t, site));
         verdict = store_link_place(c->store, v->link.id, t, &v->places[t], e);
         if (verdict == V_NOT_FOUND)
             verdict = V_OK;

@@ -311,7 +311,7 @@ static void links_work_results(void **state) {
                                   .task = LINK_SUMMARY,
                                   .status = LINK_COMPLETED,
                                   .title = STR("A title"),
-                                  .summary = STR("What it says.")};
+                                  .value = STR("What it says.")};
     assert_ok(store_link_save(f->s, &r, &e));
     assert_q("A title|-|What it says.", f, "SELECT title, description, summary FROM links");
     assert_q("completed|1700000000000|-|1700000000000", f,

@@ -93,14 +93,6 @@ ON CONFLICT (lane) DO UPDATE SET submitter = COALESCE(CAST($2 AS TEXT), t.submit
 INSERT INTO link_turns AS t (lane, turns) VALUES ('landing', 1)
 ON CONFLICT (lane) DO UPDATE SET turns = t.turns + 1;
 
--- name: link_result
--- Written once: what is there stays.
-UPDATE links SET title = COALESCE(NULLIF(title, ''), $2),
-    description = COALESCE(NULLIF(description, ''), $3), summary = COALESCE(NULLIF(summary, ''), $4)
-WHERE id = $1 AND (COALESCE(title, '') = '' AND CAST($2 AS TEXT) IS NOT NULL
-    OR COALESCE(description, '') = '' AND CAST($3 AS TEXT) IS NOT NULL
-    OR COALESCE(summary, '') = '' AND CAST($4 AS TEXT) IS NOT NULL);
-
 -- name: link_discussion_put
 INSERT INTO external_discussions AS x (link_id, platform, external_id, external_url, title, score,
     num_comments, subreddit, discovered_at, external_created_at)
@@ -150,29 +142,6 @@ WHERE l.id > $1 AND l.id <= $2 AND l.source NOT IN ('auto-parent', 'discussion-r
   AND NOT EXISTS (SELECT 1 FROM link_processing p WHERE p.link_id = l.id)
 ORDER BY l.id;
 
--- name: link_backfill
--- $2: where the discussion is, if it is one; $3 submitter.
-INSERT INTO link_processing (link_id, reddit_status, reddit_checked_at, hn_status, hn_checked_at,
-    summary_status, summary_generated_at, reverse_lookup_status, reverse_lookup_site, submitter,
-    created_at, updated_at, rescan_at)
-SELECT b.id, CASE WHEN b.reddit THEN 'completed' ELSE 'pending' END,
-       CASE WHEN b.reddit THEN b.now END, CASE WHEN b.hn THEN 'completed' ELSE 'pending' END,
-       CASE WHEN b.hn THEN b.now END, CASE WHEN b.summed THEN 'completed' ELSE 'pending' END,
-       CASE WHEN b.summed THEN b.now END,
-       CASE WHEN CAST($2 AS TEXT) IS NOT NULL THEN 'pending' END, CAST($2 AS TEXT),
-       CAST($3 AS TEXT), b.created_at, b.now,
-       CASE WHEN b.created_at + 3600000 > b.now THEN b.created_at + 3600000
-            WHEN b.created_at + 86400000 > b.now THEN b.created_at + 86400000
-            WHEN b.created_at + 604800000 > b.now THEN b.created_at + 604800000
-            WHEN b.created_at + 2592000000 > b.now THEN b.created_at + 2592000000 END
-FROM (SELECT l.id, l.created_at, n.now, COALESCE(l.summary, '') <> '' AS summed,
-             EXISTS (SELECT 1 FROM external_discussions x
-                     WHERE x.link_id = l.id AND x.platform = 'reddit') AS reddit,
-             EXISTS (SELECT 1 FROM external_discussions x
-                     WHERE x.link_id = l.id AND x.platform = 'hackernews') AS hn
-      FROM links l, (SELECT tain_now_ms() AS now) AS n WHERE l.id = $1) AS b WHERE true
-ON CONFLICT (link_id) DO NOTHING;
-
 -- name: link_repair_lost
 -- The article is gone, and the lookup is to be done again.
 UPDATE link_processing SET reverse_lookup_status = 'pending', updated_at = tain_now_ms(),
@@ -195,18 +164,6 @@ SELECT id, url, url_key FROM links WHERE key_version < $1 ORDER BY key_version, 
 
 -- name: link_set_key
 UPDATE links SET url_key = $2, key_version = $3 WHERE id = $1;
-
--- name: link_merge_row
--- What one knew the other knows; what somebody asked for stays asked for.
-UPDATE links AS k SET title = COALESCE(NULLIF(k.title, ''), g.title),
-    description = COALESCE(NULLIF(k.description, ''), g.description),
-    summary = COALESCE(NULLIF(k.summary, ''), g.summary),
-    source = CASE WHEN k.source = 'auto-parent' OR $3 = 1 THEN g.source ELSE k.source END,
-    submitted_by = CASE WHEN k.source = 'auto-parent' OR $3 = 1 THEN g.submitted_by
-                        ELSE k.submitted_by END,
-    parent_link_id = CASE WHEN COALESCE(k.parent_link_id, g.parent_link_id) NOT IN ($1, $2)
-                          THEN COALESCE(k.parent_link_id, g.parent_link_id) END
-FROM links AS g WHERE k.id = $1 AND g.id = $2;
 
 -- name: link_merge_discussions
 INSERT INTO external_discussions (link_id, platform, external_id, external_url, title, score,
