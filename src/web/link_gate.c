@@ -58,7 +58,14 @@ static bool has_bearer(const struct call *c, struct str token) {
 
 bool link_gate_asks(const struct call *c) {
     struct str token = token_of(c);
-    return web_options(c->web)->exposed && token.p && !has_ticket(c, token);
+    const struct web_options *o = web_options(c->web);
+    return o->write_store.uri && o->exposed && token.p && !has_ticket(c, token);
+}
+
+bool link_gate_is_open(const struct call *c) {
+    struct str token = token_of(c);
+    const struct web_options *o = web_options(c->web);
+    return o->write_store.uri && (!o->exposed || (token.p && has_ticket(c, token)));
 }
 
 static int refuse(struct err *e, int status, const char *text) {

@@ -17,7 +17,7 @@ struct link_view {
     const struct link_discussion *talks;
     const bool *here; /* of each: a story of HN that the mirror has */
     size_t n_talks;
-    bool may_ask; /* this server takes what is to be written: there are buttons */
+    bool may_ask; /* whoever reads this may write: there are buttons */
     int64_t now;  /* unix milliseconds */
 };
 

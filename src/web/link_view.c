@@ -3,8 +3,8 @@
 
 #include "hn/url_key.h"
 #include "store/read.h"
+#include "web/link_gate.h"
 #include "web/page.h"
-#include "web/server.h"
 
 /* Which of the threads on HN the mirror has a page of. */
 static enum verdict read_here(struct call *c, struct link_view *v, struct err *e) {
@@ -60,7 +60,7 @@ static enum verdict read_places(struct call *c, struct link_view *v, struct err 
 enum verdict link_view_read(struct call *c, bool places, struct link_view *v, struct err *e) {
     struct str key;
     v->now = page_now(c);
-    v->may_ask = web_options(c->web)->write_store.uri != NULL;
+    v->may_ask = link_gate_is_open(c);
     if (!url_key(c->arena, v->link.url, &key, &v->domain))
         v->domain = STR_NONE;
     enum verdict verdict = store_link_processing(c->store, c->arena, v->link.id, &v->tasks, e);

@@ -80,9 +80,16 @@ enum verdict page_add(struct call *c, struct str url, const char *problem, struc
     strbuf_adds(&c->body,
                 "<div class=\"headline\"><h1>Add a link</h1><p class=\"note\">and see who "
                 "discussed it, and what it says</p></div>\n");
-    form(&c->body, url, problem, link_gate_asks(c));
+    bool asks = link_gate_asks(c), may = asks || link_gate_is_open(c);
+    if (may)
+        form(&c->body, url, problem, asks);
+    else
+        strbuf_adds(&c->body,
+                    "<p class=\"note\">Nothing can be added here: this server reads a copy of "
+                    "the archive, or others can reach it and it has no token.</p>\n");
     enum verdict v = known(c, url, e);
-    bookmark(&c->body, c);
+    if (may)
+        bookmark(&c->body, c);
     return v == V_OK ? page_close(c, e) : v;
 }
 

@@ -2,10 +2,10 @@
 #include "web/page_routes.h"
 
 #include "web/json_fields.h"
+#include "web/link_gate.h"
 #include "web/link_parts.h"
 #include "web/page.h"
 #include "web/page_thread.h"
-#include "web/server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static enum verdict read_around(struct call *c, int64_t id, struct around *ret, 
     const int64_t *found;
     size_t n;
     *ret = (struct around){.now = page_now(c) / 1000,
-                           .may_write = web_options(c->web)->write_store.uri != NULL};
+                           .may_write = link_gate_is_open(c) || link_gate_asks(c)};
     enum verdict v = store_read_item(c->store, c->arena, id, &ret->it, e);
     const struct item *i = &ret->it.item;
     size_t parts = i->n_parts < READ_IDS_MAX ? i->n_parts : READ_IDS_MAX;

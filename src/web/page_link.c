@@ -2,6 +2,7 @@
  * two seconds how they stand and takes what is new from the same page; without it the page comes
  * again by itself. Once it is known which article a discussion is about, it is the article's page
  * that is shown. */
+#include "web/link_gate.h"
 #include "web/link_parts.h"
 #include "web/page.h"
 #include "web/page_routes.h"
@@ -66,6 +67,12 @@ static enum verdict wait_for(struct call *c, struct err *e) {
     int64_t id;
     if (!id_of(c, &id))
         return no_link(c, e);
+    int status = link_gate_pass(c, e);
+    if (status) {
+        c->status = status;
+        page_error(&c->body, status, "Not now", str_of(e->msg));
+        return V_OK;
+    }
     c->status = 204;
     c->type = NULL;
     c->cache = "no-store";

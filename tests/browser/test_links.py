@@ -13,7 +13,8 @@ WATCH = """(() => {
   const status = document.querySelector("[role=status]");
   window.first = document.querySelector("#reddit h2");
   window.told = [];
-  new MutationObserver(() => window.told.push(status.textContent)).observe(status, {childList: true});
+  const note = () => window.told.push(status.textContent);
+  new MutationObserver(note).observe(status, {childList: true});
 })()"""
 
 
