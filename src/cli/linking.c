@@ -59,6 +59,7 @@ static enum verdict start_engine(struct linking *w, const struct settings *s, st
                       .model = str_of(s->summary_model),
                       .max_tokens = SUMMARY_TOKENS,
                       .user_agent = agent},
+        .stories = (enum link_follow)s->link_stories,
         .budget = {.monthly = (int64_t)(s->summary_budget * MILLIONTHS),
                    .per_million_in = (int64_t)(s->summary_price_in * MILLIONTHS),
                    .per_million_out = (int64_t)(s->summary_price_out * MILLIONTHS)},

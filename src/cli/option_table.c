@@ -100,6 +100,11 @@ static const struct option_def table[] = {
      .allowed = "the path of a file", .metavar = "FILE",
      .help = "Tables to be enriched beside links, and by which providers: docs/enrich.md describes "
              "the file."},
+    {"link-stories", OPTION_ENUM, FIELD(link_stories), CMD_ENRICH | CMD_UP, "none",
+     .choices = "none|front|all",
+     .help = "Which stories of the archive become links from now on, with discussions on Reddit "
+             "and a summary: none, those of the front page or with 50 points, or all that have a "
+             "URL."},
     {"summary-model", OPTION_STRING, FIELD(summary_model), CMD_ENRICH | CMD_UP, "claude-haiku-4-5",
      .accepts = shape_not_empty, .allowed = "the name of a model of Anthropic's", .metavar = "NAME",
      .help = "Who writes the summaries of links. The key is in ANTHROPIC_API_KEY; without it there "

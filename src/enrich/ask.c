@@ -1,7 +1,6 @@
 #include "enrich/ask.h"
 
 #include "enrich/ask_int.h"
-#include "enrich/request.h"
 #include "hn/url_key.h"
 
 #include <stdarg.h>
@@ -57,7 +56,7 @@ enum verdict ask_path(struct ask *q, struct arena *a, struct strbuf *path, struc
         q->path = arena_str(a, strbuf_str(path));
     strbuf_release(path);
     return fits ? V_OK
-                : err_set(e, V_LIMIT, "http", 0, "a path of more than %zu bytes", REQUEST_PATH_MAX);
+                : err_set(e, V_LIMIT, "http", 0, "a path of more than %zu bytes", ASK_PATH_MAX);
 }
 
 struct str heard_header(const struct heard *h, const char *name) {

@@ -15,6 +15,8 @@
 #include "net/classify.h"
 
 #define ASK_HEADERS_MAX 8
+/* Of ask.path: a URL of 4096 bytes, each of them encoded, and what stands around it. */
+#define ASK_PATH_MAX ((size_t)3 * 4096 + 1024)
 #define ASK_ERROR_MAX 400       /* bytes of told.error */
 #define ASK_DISCUSSIONS_MAX 100 /* of one answer; what is beyond is left out */
 

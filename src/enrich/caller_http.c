@@ -12,7 +12,7 @@
 #define CONNECT_MS 10000
 #define TIMEOUT_MS 30000 /* of a provider that says nothing of it */
 #define ANSWER_MAX ((size_t)4 * 1024 * 1024)
-#define URL_MAX 4096
+#define URL_MAX 16384 /* longer than the path of any ask */
 
 struct caller_http {
     struct caller base; /* first: a caller is one of these */

@@ -1,7 +1,6 @@
 #include "enrich/hn_search.h"
 
 #include "enrich/ask_int.h"
-#include "enrich/request.h"
 
 #include <string.h>
 
@@ -32,7 +31,7 @@ static enum verdict begin(const struct hn_search_conf *c, struct arena *a, struc
     if (!ask_header(ret, a, "User-Agent", c->user_agent))
         return err_set(e, V_INVALID, "http", 0,
                        "the User-Agent holds bytes that no header may have");
-    strbuf_init(path, REQUEST_PATH_MAX);
+    strbuf_init(path, ASK_PATH_MAX);
     return V_OK;
 }
 

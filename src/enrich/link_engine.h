@@ -13,12 +13,14 @@
 #include "enrich/caller.h"
 #include "enrich/hn_search.h"
 #include "enrich/reddit.h"
+#include "store/links_follow.h"
 #include "store/links_work.h"
 
 #define LINK_ATTEMPTS_MAX 5  /* then a task has failed */
 #define LINK_LEASE_MS 180000 /* a task is held so long at most */
 #define LINK_LANE_JOBS 64    /* held at once, per lane */
 #define LINK_PREPARED_MAX 8  /* articles fetched, or being fetched, before their turn */
+#define LINK_KEYED_MS 300000 /* so long a worker with a key may be away */
 #define LINK_REDDIT_PER_MINUTE 30
 #define LINK_REDDIT_ANONYMOUS_PER_MINUTE 10
 #define LINK_HN_PER_MINUTE 30
@@ -41,6 +43,7 @@ struct link_engine_options {
     struct hn_search_conf hn;
     struct anthropic_conf anthropic; /* without a key summaries are skipped */
     struct link_budget budget;
+    enum link_follow stories; /* that become links */
 };
 
 struct link_engine;

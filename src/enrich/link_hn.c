@@ -1,5 +1,7 @@
 /* The lane of HN: stories of a URL, which the mirror knows where it has all of HN, and the HN
- * Search API otherwise; and the article behind an item. */
+ * Search API otherwise; and the article behind an item, which the mirror knows where it has the
+ * item and its story. */
+#include "enrich/ask_int.h"
 #include "enrich/link_int.h"
 
 #include <stdio.h>
@@ -18,11 +20,45 @@ static bool ahead(const struct link_engine *g, const struct link_lane_state *l) 
     return g->hn_complete;
 }
 
-static enum verdict begin(struct link_engine *g, struct job *j, struct err *e) {
-    if (j->task.task == LINK_REVERSE) {
-        reverse_begin(g, j);
+/* What the archive says, as if the API had said it. */
+static void take_story(struct job *j, const struct link_story *st) {
+    const struct link_discussion *d = &st->thread;
+    j->article = (struct found_article){
+        .has_origin = true,
+        .origin = {.id = d->external_id,
+                   .permalink = d->external_url,
+                   .title = d->title.p ? d->title : STR(""),
+                   .url = st->url,
+                   .score = d->score,
+                   .num_comments = d->num_comments,
+                   .created_at_ms = d->external_created_at,
+                   .is_self = st->url.n == 0},
+    };
+    article_set(&j->article, &j->arena, st->url);
+    j->why = j->article.why;
+}
+
+static enum verdict begin_reverse(struct link_engine *g, struct job *j, struct err *e) {
+    enum link_item known = LINK_ITEM_UNKNOWN;
+    struct link_story story;
+    int64_t item;
+    enum verdict v = V_OK;
+    reverse_begin(g, j);
+    if (j->stage == JOB_DECIDED || !str_to_i64(str_of(j->discussion.id), &item))
         return V_OK;
-    }
+    v = store_link_hn_item(g->store, &j->arena, item, &known, &story, e);
+    if (v != V_OK)
+        j->stage = JOB_TAKEN; /* it is begun again */
+    if (v != V_OK || known == LINK_ITEM_UNKNOWN)
+        return v;
+    take_story(j, &story);
+    reverse_found(g, j);
+    return V_OK;
+}
+
+static enum verdict begin(struct link_engine *g, struct job *j, struct err *e) {
+    if (j->task.task == LINK_REVERSE)
+        return begin_reverse(g, j, e);
     bool complete;
     enum verdict v = store_link_hn_local(g->store, &j->arena, j->task.url_key, &j->local,
                                          &j->n_local, &complete, e);
@@ -76,4 +112,5 @@ const struct link_lane_kind link_hn = {.call_ms = CALL_MS,
                                        .ask = ask,
                                        .read = read,
                                        .found = found,
-                                       .ahead = ahead};
+                                       .ahead = ahead,
+                                       .take_known = store_link_take_known};

@@ -12,6 +12,7 @@
 #include "enrich/turnstile.h"
 #include "hn/article.h"
 #include "net/guard.h"
+#include "store/links_follow.h"
 
 enum job_stage {
     JOB_UNUSED,
@@ -94,6 +95,9 @@ struct link_lane_kind {
     /* May a task be taken now before there is a turn? NULL: never. */
     bool (*ahead)(const struct link_engine *g, const struct link_lane_state *l);
     bool always_ahead; /* and never with one */
+    /* Takes a task that the archive can answer, whatever the lane is up to. NULL: it knows none. */
+    enum verdict (*take_known)(struct store *s, struct str holder, int64_t lease_ms,
+                               struct arena *a, struct link_job *ret, struct err *e);
     /* Is something else called for before any task? NULL: never. */
     bool (*wants_token)(const struct link_engine *g);
     /* Does this lane work at all? NULL: it does. */
@@ -105,12 +109,13 @@ struct link_lane_state {
     enum link_lane lane;
     struct turnstile turnstile;
     struct job jobs[LINK_LANE_JOBS];
-    size_t n_jobs;   /* that are used */
-    bool due;        /* there is something to be taken, as far as is known */
-    int64_t look_at; /* else: when to look */
+    size_t n_jobs;    /* that are used */
+    bool due;         /* there is something to be taken, as far as is known */
+    int64_t look_at;  /* else: when to look */
+    int64_t known_at; /* when to look for what the archive can answer */
 };
 
-#define LINK_CHORES 8 /* of the upkeep */
+#define LINK_CHORES 10 /* of the upkeep */
 
 /* Whether there is money for summaries. */
 enum link_purse { PURSE_UNKNOWN, PURSE_ROOM, PURSE_SPENT };
@@ -132,6 +137,7 @@ struct link_engine {
     bool unskip_budget, unskip_key;
     int64_t upkeep_at[LINK_CHORES];
     int64_t backfill_after;
+    bool rekeying; /* keys of the archive */
     int64_t count_at;
     atomic_int refused; /* a lane whose provider refuses us, and 1; 0: none */
 };
@@ -142,6 +148,7 @@ static inline int64_t link_now(const struct link_engine *g) {
 
 /* link_job.c: what becomes of a job. Texts must live in its arena or be static. */
 void job_ready(struct link_engine *g, struct job *j, enum job_step step);
+struct str job_url(struct job *j); /* of its link, whole; in its arena */
 void job_visit(struct link_engine *g, struct job *j, struct str url);
 void job_save(struct job *j, enum link_status status, struct str error);
 void job_land(struct job *j, const struct found_article *a);

@@ -55,19 +55,23 @@ static enum verdict look(struct link_engine *g, struct link_lane_state *l, struc
 }
 
 /* *ret: the task, begun; NULL: there is none now. */
-static enum verdict take(struct link_engine *g, struct link_lane_state *l, struct job **ret,
-                         struct err *e) {
+static enum verdict take(struct link_engine *g, struct link_lane_state *l, bool known,
+                         struct job **ret, struct err *e) {
     struct job *j = job_new(l);
+    struct str holder = str_of(g->o.holder);
     *ret = NULL;
     if (!j)
         return V_OK;
     fault_hit("links_before_take");
-    enum verdict v = store_link_take(g->store, l->lane, str_of(g->o.holder), LINK_LEASE_MS,
-                                     &j->arena, &j->task, e);
+    enum verdict v =
+        known ? l->kind->take_known(g->store, holder, LINK_LEASE_MS, &j->arena, &j->task, e)
+              : store_link_take(g->store, l->lane, holder, LINK_LEASE_MS, &j->arena, &j->task, e);
     if (v != V_OK) {
         job_free(j);
         if (v != V_NOT_FOUND)
             return v;
+        if (known)
+            return V_OK;
         l->due = false;
         l->look_at = link_now(g) + LOOK_MS;
         return V_OK;
@@ -162,7 +166,21 @@ static enum verdict take_ahead(struct link_engine *g, struct link_lane_state *l,
     if (!open && may_go_ahead(g, l))
         v = look_at_lane(g, l, &open, e);
     for (int i = 0; v == V_OK && open && i < AHEAD_MAX && may_go_ahead(g, l); i++)
-        v = take(g, l, &j, e);
+        v = take(g, l, false, &j, e);
+    return v;
+}
+
+/* What the archive can answer waits for no turn, and for no provider that is ill. */
+static enum verdict take_known(struct link_engine *g, struct link_lane_state *l, struct err *e) {
+    enum verdict v = V_OK;
+    struct job *j = NULL;
+    int n = 0;
+    if (!l->kind->take_known || link_now(g) < l->known_at)
+        return V_OK;
+    for (; v == V_OK && n < AHEAD_MAX && has_room(l) && (n == 0 || j); n++)
+        v = take(g, l, true, &j, e);
+    if (v == V_OK && !j)
+        l->known_at = link_now(g) + LOOK_MS;
     return v;
 }
 
@@ -182,7 +200,7 @@ static enum verdict use_turn(struct link_engine *g, struct link_lane_state *l, s
         return call_token(g, l, e);
     struct job *j = first_ready(l);
     if (!j)
-        v = take(g, l, &j, e);
+        v = take(g, l, false, &j, e);
     int64_t now = link_now(g); /* the take needed time: a turn that is lost by now is not used */
     if (v != V_OK || !j || j->stage != JOB_READY || !turnstile_has(&l->turnstile, now) ||
         turnstile_due(&l->turnstile, now) == 0)
@@ -222,6 +240,8 @@ enum verdict link_lane_work(struct link_engine *g, struct link_lane_state *l, st
     enum verdict v = begin_taken(g, l, e);
     if (v == V_OK)
         v = look(g, l, e);
+    if (v == V_OK)
+        v = take_known(g, l, e);
     bool closed = l->kind->closed && l->kind->closed(g);
     if (v == V_OK && !closed)
         v = take_ahead(g, l, e);
@@ -238,6 +258,8 @@ int64_t link_lane_next(const struct link_engine *g, const struct link_lane_state
     int64_t next = turnstile_next(&l->turnstile, !closed && wants_turn(g, l));
     if (!l->due && l->look_at < next)
         next = l->look_at;
+    if (l->kind->take_known && has_room(l) && l->known_at < next)
+        next = l->known_at;
     if (!closed && may_go_ahead(g, l)) {
         bool wait = l->kind->always_ahead && is_blocked(&l->turnstile);
         int64_t when = wait ? l->turnstile.ask_at : link_now(g);

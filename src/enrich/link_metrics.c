@@ -77,9 +77,27 @@ static struct metric m_closed = {
     .type = METRIC_GAUGE,
     .n_series = 1,
     .value = {METRIC_NONE}};
+static struct metric m_stories = {.name = "tain_links_stories_total",
+                                  .help = "Stories of the archive that this process made links of.",
+                                  .measure = "links",
+                                  .type = METRIC_COUNTER,
+                                  .n_series = 1};
+static struct metric m_gaps = {
+    .name = "tain_links_feed_gaps_total",
+    .help = "Times that changes of items were missing from the feed, and the archive was read.",
+    .measure = "gaps",
+    .type = METRIC_COUNTER,
+    .n_series = 1};
+static struct metric m_rekey = {
+    .name = "tain_links_items_to_rekey",
+    .help = "Ids of the archive whose keys may be of older rules; 0: none is.",
+    .measure = "ids",
+    .type = METRIC_GAUGE,
+    .n_series = 1};
 
-struct metric *const link_metrics[] = {&m_done,     &m_raced, &m_tasks,  &m_oldest, &m_waiting,
-                                       &m_hindered, &m_spent, &m_budget, &m_closed};
+struct metric *const link_metrics[] = {&m_done,    &m_raced,    &m_tasks, &m_oldest,
+                                       &m_waiting, &m_hindered, &m_spent, &m_budget,
+                                       &m_closed,  &m_stories,  &m_gaps,  &m_rekey};
 const size_t link_n_metrics = ARRAY_LEN(link_metrics);
 
 void enrich_link_done(enum link_task t, enum link_status s) {
@@ -98,6 +116,15 @@ void enrich_link_purse(int64_t spent, int64_t budget, bool closed) {
     metric_set(&m_spent, 0, spent);
     metric_set(&m_budget, 0, budget);
     metric_set(&m_closed, 0, closed);
+}
+
+void enrich_link_followed(const struct link_followed *f) {
+    metric_add(&m_stories, 0, (int64_t)f->made);
+    metric_add(&m_gaps, 0, f->gap);
+}
+
+void enrich_link_keys(const struct item_keys *k) {
+    metric_set(&m_rekey, 0, k->done ? 0 : k->last - k->next);
 }
 
 void enrich_link_counts(const struct link_counts *c) {

@@ -62,7 +62,7 @@ static enum verdict ask(struct link_engine *g, struct job *j, struct ask *ret, s
     case STEP_POST:
         return reddit_ask_post(c, g->token, &j->discussion, &j->arena, ret, e);
     default:
-        return reddit_ask_url(c, g->token, j->task.url, &j->arena, ret, e);
+        return reddit_ask_url(c, g->token, job_url(j), &j->arena, ret, e);
     }
 }
 

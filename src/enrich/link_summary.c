@@ -46,7 +46,7 @@ static enum verdict begin(struct link_engine *g, struct job *j, struct err *e UN
     if (j->task.known.n)
         job_save(j, LINK_COMPLETED, STR_NONE);
     else
-        job_visit(g, j, j->task.url);
+        job_visit(g, j, job_url(j));
     return V_OK;
 }
 

@@ -14,6 +14,8 @@
 #define REPAIR_MS 600000
 #define WATCH_MS 5000
 #define COUNT_MS 5000
+#define FOLLOW_MS 1000
+#define WALK_MS 50
 
 /* Each answers in *ret_more whether there is more to do at once. */
 typedef enum verdict upkeep_fn(struct link_engine *g, bool *ret_more, struct err *e);
@@ -37,8 +39,25 @@ static enum verdict rescan(struct link_engine *g, bool *ret_more, struct err *e)
     return v;
 }
 
+/* Who has a key says so: then those who have none leave the summaries to it. */
 static enum verdict purse(struct link_engine *g, bool *ret_more UNUSED, struct err *e) {
+    if (g->o.anthropic.key.n > 0) {
+        enum verdict v =
+            store_link_keyed(g->store, str_of(link_lane_provider(LINK_LANE_SUMMARY)), e);
+        if (v != V_OK)
+            return v;
+        g->unskip_key = true;
+    }
     return purse_look(g, e);
+}
+
+/* Among workers without a key: is there one that has it, or was a moment ago? */
+static enum verdict look_for_key(struct link_engine *g, bool *ret, struct err *e) {
+    int64_t ms = DB_NULL;
+    enum verdict v =
+        store_link_keyed_ms(g->store, str_of(link_lane_provider(LINK_LANE_SUMMARY)), &ms, e);
+    *ret = v == V_OK && ms != DB_NULL && ms < LINK_KEYED_MS;
+    return v;
 }
 
 /* Summaries that cannot be made now are skipped; those that were are pending again once they can.
@@ -48,6 +67,11 @@ static enum verdict skip(struct link_engine *g, bool *ret_more, struct err *e) {
     struct link_lane_state *l = &g->lanes[LINK_LANE_SUMMARY];
     enum verdict v = V_OK;
     size_t n = 0;
+    bool other_has = false;
+    if (!has_key && l->due)
+        v = look_for_key(g, &other_has, e);
+    if (v != V_OK || other_has)
+        return v;
     if ((!has_key || spent) && l->due) {
         v = store_link_skip(g->store, LINK_SUMMARY, has_key ? LINK_WHY_BUDGET : LINK_WHY_NO_KEY,
                             STEP_ROWS, &n, e);
@@ -93,6 +117,38 @@ static enum verdict rekey(struct link_engine *g, bool *ret_more, struct err *e) 
     return v;
 }
 
+/* The archive's stories are found by their keys, too. */
+static enum verdict rekey_items(struct link_engine *g, bool *ret_more, struct err *e) {
+    struct item_keys keys;
+    enum verdict v = store_items_rekey(g->store, &keys, e);
+    if (v != V_OK)
+        return v;
+    *ret_more = !keys.done;
+    if (*ret_more && !g->rekeying)
+        log_info("keys of the archive's stories are made anew", LI("last_id", keys.last));
+    else if (g->rekeying && !*ret_more)
+        log_info("all keys of the archive's stories are of the present rules");
+    g->rekeying = *ret_more;
+    enrich_link_keys(&keys);
+    return V_OK;
+}
+
+static enum verdict follow(struct link_engine *g, bool *ret_more, struct err *e) {
+    struct link_followed done;
+    enum verdict v = store_link_follow(g->store, g->o.stories, &done, e);
+    if (v != V_OK)
+        return v;
+    *ret_more = done.more;
+    if (done.gap)
+        log_warn("changes of items are missing from the change feed: stories among them are looked "
+                 "for in the archive");
+    enrich_link_followed(&done);
+    if (done.made)
+        for (size_t i = 0; i < LINK_LANES; i++)
+            g->lanes[i].due = true;
+    return V_OK;
+}
+
 /* The shared state of the lanes, also when there is nothing to call for: for whoever watches. */
 static enum verdict watch(struct link_engine *g, bool *ret_more UNUSED, struct err *e) {
     const struct lane_row *rows;
@@ -112,13 +168,16 @@ static enum verdict watch(struct link_engine *g, bool *ret_more UNUSED, struct e
     return V_OK;
 }
 
-/* What is due first is done first; `every` is how long one rests when it has nothing to do. */
+/* What is due first is done first; `every` is how long one rests when it has nothing to do, `pace`
+ * when it has. */
 static const struct {
     upkeep_fn *work;
-    int64_t every;
+    int64_t every, pace;
 } chores[] = {
-    {skip, SKIP_MS},    {sweep, SWEEP_MS},    {purse, PURSE_MS},   {watch, WATCH_MS},
-    {rescan, SWEEP_MS}, {backfill, SWEEP_MS}, {repair, REPAIR_MS}, {rekey, REKEY_MS},
+    {purse, PURSE_MS, 0},   {skip, SKIP_MS, 0},    {sweep, SWEEP_MS, 0},
+    {watch, WATCH_MS, 0},   {rescan, SWEEP_MS, 0}, {backfill, SWEEP_MS, 0},
+    {repair, REPAIR_MS, 0}, {rekey, REKEY_MS, 0},  {rekey_items, REKEY_MS, WALK_MS},
+    {follow, FOLLOW_MS, 0},
 };
 _Static_assert(sizeof chores / sizeof chores[0] == LINK_CHORES, "one time for each");
 
@@ -158,7 +217,7 @@ enum verdict upkeep_work(struct link_engine *g, struct err *e) {
         bool fine = v == V_OK;
         v = tolerate(v, e);
         if (v == V_OK)
-            g->upkeep_at[i] = fine && more ? now : now + chores[i].every;
+            g->upkeep_at[i] = now + (fine && more ? chores[i].pace : chores[i].every);
     }
     return v == V_OK ? count(g, e) : v;
 }

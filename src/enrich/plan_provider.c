@@ -156,10 +156,23 @@ static enum verdict read_headers(struct plan_reader *r, const struct conf_sectio
     return v;
 }
 
+/* Lanes are told apart by the names of their providers, and links have lanes, too. */
+static enum verdict check_lane(struct plan_reader *r, const struct conf_section *s) {
+    static const char *const taken[] = {"reddit", "hn", "anthropic"};
+    for (size_t i = 0; i < ARRAY_LEN(taken); i++)
+        if (str_eqc(s->title, taken[i]))
+            return plan_bad(r, s->line,
+                            "provider %s: the lane of this name is that of links; choose another",
+                            taken[i]);
+    return V_OK;
+}
+
 enum verdict plan_read_provider(struct plan_reader *r, const struct conf_section *s,
                                 struct provider *ret) {
     *ret = (struct provider){.name = s->title, .timeout_ms = 30000, .line = s->line};
     enum verdict v = plan_check_name(r, s);
+    if (v == V_OK)
+        v = check_lane(r, s);
     if (v == V_OK)
         v = read_url(r, s, ret);
     if (v == V_OK)

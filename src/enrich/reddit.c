@@ -2,7 +2,6 @@
 #include "enrich/reddit.h"
 
 #include "enrich/ask_int.h"
-#include "enrich/request.h"
 
 void reddit_conf_init(struct reddit_conf *c, struct str url, struct str client_id,
                       struct str secret, struct str user_agent) {
@@ -90,7 +89,7 @@ enum verdict reddit_ask_url(const struct reddit_conf *c, struct str token, struc
     if (v != V_OK)
         return v;
     /* Without raw_json the texts of an answer are written for HTML: &amp; for &. */
-    strbuf_init(&path, REQUEST_PATH_MAX);
+    strbuf_init(&path, ASK_PATH_MAX);
     strbuf_adds(&path, "/api/info.json?url=");
     ask_encode(&path, url);
     strbuf_addf(&path, "&limit=%d&raw_json=1", ASK_DISCUSSIONS_MAX);
@@ -107,7 +106,7 @@ enum verdict reddit_ask_post(const struct reddit_conf *c, struct str token,
     if (v != V_OK)
         return v;
     /* The post alone matters; its comments would make the answer long. */
-    strbuf_init(&path, REQUEST_PATH_MAX);
+    strbuf_init(&path, ASK_PATH_MAX);
     strbuf_adds(&path, "/comments/");
     ask_encode(&path, str_of(d->id));
     strbuf_adds(&path, ".json?limit=1&depth=1&raw_json=1");

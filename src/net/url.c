@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define URL_MAX 4096
+#define URL_MAX 16384
 
 static void url_cleanup(CURLU **u) {
     curl_url_cleanup(*u);

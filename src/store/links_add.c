@@ -6,6 +6,7 @@
 #define TITLE_MAX 1000 /* characters */
 #define DESCRIPTION_MAX 5000
 #define NAME_MAX_CHARS 200
+#define ANY_SCORE INT64_C(-1000000000)
 
 struct found_link {
     int64_t id;
@@ -130,13 +131,15 @@ static enum verdict read_story(void *ctx, const struct db_row *row) {
     return V_OK;
 }
 
-static enum verdict add_story(struct store *s, int64_t item, size_t *ret_n, struct err *e) {
+enum verdict links_add_story(struct store *s, int64_t item, int64_t score, size_t *ret_n,
+                             struct err *e) {
     struct story st = {.a = &s->scratch};
     struct link_made m = {.source = STR("hn-story"), .submitted_by = STR("auto")};
     struct str domain;
     int64_t id;
     bool created;
-    enum verdict v = db_run(s->db, SQL_LINK_STORIES, DB_VALS(DBI(item)), read_story, &st, e);
+    enum verdict v =
+        db_run(s->db, SQL_LINK_STORIES, DB_VALS(DBI(item), DBI(score)), read_story, &st, e);
     if (v != V_OK || !st.found || st.url.n > LINK_URL_MAX ||
         !url_key(&s->scratch, st.url, &m.key, &domain))
         return v;
@@ -161,6 +164,6 @@ enum verdict store_link_stories(struct store *s, const int64_t *ids, size_t n, s
     if (v != V_OK)
         return v;
     for (size_t i = 0; v == V_OK && i < n; i++)
-        v = add_story(s, ids[i], ret_n, e);
+        v = links_add_story(s, ids[i], ANY_SCORE, ret_n, e);
     return store_end(s, v, e);
 }

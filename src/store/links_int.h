@@ -23,6 +23,14 @@ struct link_task_row {
 };
 extern const struct link_task_row link_tasks[LINK_TASKS];
 
+struct link_lane_row {
+    const char *name;
+    enum link_task tasks[2];
+    size_t n_tasks;
+    enum link_site site; /* of its reverse lookups */
+};
+struct link_lane_row link_lane_of(enum link_lane which); /* links_take.c */
+
 /* Of one task. $1 of those that pick or count is the site of a reverse lookup, any text else. */
 enum link_stmt {
     LINK_PICK_WAITING,  /* $2: whose turn it was last */
@@ -48,6 +56,7 @@ enum link_all_stmt {
     LINK_SETTLE,     /* $1 id: nobody waits when nothing is pending */
     LINK_RESCAN,     /* $1 how many */
     LINK_LIST,       /* $1 before, $2 how many */
+    LINK_PICK_KNOWN, /* $1 how many are looked at */
     LINK_COUNT,
     LINK_BACKFILL,  /* $1 id, $2 the site of a discussion, $3 submitter */
     LINK_MERGE_ROW, /* $1 kept, $2 gone, $3 was the other one asked for? */
@@ -80,6 +89,9 @@ struct str link_text(struct store *s, struct str text, size_t max_chars);
 #define LINK_COLUMNS 10
 void link_of_row(struct arena *a, const struct db_row *row, struct link *ret);
 
+/* The id and the URL of a thread on HN, in the arena. */
+void link_hn_thread(struct arena *a, int64_t id, struct link_discussion *ret);
+
 /* Begins what a pick is made in, where it needs that. */
 MUST_CHECK enum verdict links_begin_pick(struct store *s, struct err *e);
 
@@ -96,6 +108,10 @@ MUST_CHECK enum verdict links_ensure(struct store *s, const struct link_made *m,
 /* Its row of tasks, if it has none; a discussion's key asks for a reverse lookup. */
 MUST_CHECK enum verdict links_ensure_tasks(struct store *s, int64_t id, struct str key,
                                            struct str submitter, bool waiting, struct err *e);
+/* A story of the archive that has so many points becomes a link; *ret_n rises if it is new. One
+ * that is absent, dead or without a URL becomes none. */
+MUST_CHECK enum verdict links_add_story(struct store *s, int64_t item, int64_t score, size_t *ret_n,
+                                        struct err *e);
 /* The token is still good: the claim is done, with that outcome ("match", "no_match", "failed").
  * V_CONFLICT: it is not. */
 MUST_CHECK enum verdict links_fence(struct store *s, enum link_task t, int64_t id, int64_t token,

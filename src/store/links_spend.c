@@ -65,3 +65,17 @@ enum verdict store_spend_settle(struct store *s, struct str provider, const stru
     return db_run(s->db, SQL_SPEND_SETTLE,
                   DB_VALS(DBT(provider), DBI(r->month), DBI(cost - reserved)), NULL, NULL, e);
 }
+
+enum verdict store_link_keyed(struct store *s, struct str provider, struct err *e) {
+    return db_run(s->db, SQL_PROVIDER_KEYED, DB_VALS(DBT(provider)), NULL, NULL, e);
+}
+
+enum verdict store_link_keyed_ms(struct store *s, struct str provider, int64_t *ret_ms,
+                                 struct err *e) {
+    enum verdict v = db_run_int(s->db, SQL_PROVIDER_KEYED_MS,
+                                DB_VALS(DBT(provider), DBI(CLOCK_SLACK_MS)), ret_ms, e);
+    if (v != V_NOT_FOUND)
+        return v;
+    *ret_ms = DB_NULL;
+    return V_OK;
+}

@@ -1,41 +1,30 @@
 /* Which task is next in a lane, and the proof that it is ours. The pick only proposes: the claim
  * decides, and a sibling that was quicker makes us look again. */
+#include "store/links_follow.h"
 #include "store/links_int.h"
 
-#define TRIES 16 /* siblings that were quicker, one after the other */
+#define TRIES 16        /* siblings that were quicker, one after the other */
+#define KNOWN_AMONG 256 /* of the latest lookups */
 
-struct lane {
-    const char *name;
-    enum link_task tasks[2];
-    size_t n_tasks;
-    enum link_site site; /* of its reverse lookups */
-};
-
-static struct lane lane_of(enum link_lane which) {
+struct link_lane_row link_lane_of(enum link_lane which) {
     enum link_task task = link_lane_task(which);
-    struct lane lane = {.name = link_tasks[task].name, .site = link_tasks[task].site};
+    struct link_lane_row lane = {.name = link_tasks[task].name, .site = link_tasks[task].site};
     if (lane.site)
         lane.tasks[lane.n_tasks++] = LINK_REVERSE;
     lane.tasks[lane.n_tasks++] = task;
     return lane;
 }
 
-static enum link_lane lane_of_task(enum link_task t, enum link_site site) {
-    for (int i = 0; t == LINK_REVERSE && i < LINK_LANES; i++)
-        if (link_tasks[link_lane_task((enum link_lane)i)].site == site)
-            return (enum link_lane)i;
-    return t == LINK_REVERSE ? 0 : (enum link_lane)((int)t - 1);
-}
-
 struct picking {
     struct arena *a;
-    const struct lane *lane;
+    const struct link_lane_row *lane;
     struct str last; /* whose turn it was */
     int64_t turns, now;
     int64_t id; /* 0: nothing was found */
     enum link_task task;
     struct str submitter; /* absent: the turn of nobody in particular */
     bool waiting;         /* someone waits for it */
+    bool no_turn;         /* it needs none of the lane's turns */
 };
 
 static enum verdict read_turn(void *ctx, const struct db_row *row) {
@@ -128,7 +117,7 @@ static enum verdict claim(struct store *s, const struct picking *p, struct str h
         v = db_run(s->db, link_stmt(s, p->task, LINK_JOB), DB_VALS(DBI(p->id)), read_job, &r, e);
     if (v == V_OK && (!job->token || !r.pending))
         return err_set(e, V_CONFLICT, "links", 0, "a sibling was quicker");
-    if (v == V_OK)
+    if (v == V_OK && !p->no_turn)
         v = db_run(s->db, SQL_LINK_TURN_TOOK, DB_VALS(DBC(p->lane->name), DBT(p->submitter)), NULL,
                    NULL, e);
     return v;
@@ -163,7 +152,7 @@ static enum verdict find(struct store *s, struct picking *p, struct err *e) {
 enum verdict store_link_take(struct store *s, enum link_lane lane, struct str holder,
                              int64_t lease_ms, struct arena *a, struct link_job *ret,
                              struct err *e) {
-    const struct lane mine = lane_of(lane);
+    const struct link_lane_row mine = link_lane_of(lane);
     struct picking p = {.a = a, .lane = &mine, .last = STR("")};
     enum verdict v = links_prepare(s, e);
     if (v == V_OK)
@@ -179,9 +168,36 @@ enum verdict store_link_take(struct store *s, enum link_lane lane, struct str ho
                      : v;
 }
 
+static enum verdict read_known(void *ctx, const struct db_row *row) {
+    ((struct picking *)ctx)->id = db_row_int(row, 0);
+    return V_OK;
+}
+
+enum verdict store_link_take_known(struct store *s, struct str holder, int64_t lease_ms,
+                                   struct arena *a, struct link_job *ret, struct err *e) {
+    const struct link_lane_row mine = link_lane_of(LINK_LANE_HN);
+    enum verdict v = links_prepare(s, e);
+    for (int i = 0; v == V_OK && i < TRIES; i++) {
+        struct picking p = {.a = a, .lane = &mine, .task = LINK_REVERSE, .no_turn = true};
+        v = db_run(s->db, link_all(s, LINK_PICK_KNOWN), DB_VALS(DBI(KNOWN_AMONG)), read_known, &p,
+                   e);
+        if (v == V_OK && !p.id)
+            return err_set(e, V_NOT_FOUND, "links", 0, "the archive knows none of them");
+        if (v == V_OK)
+            v = db_begin(s->db, e);
+        if (v == V_OK)
+            v = store_end(s, claim(s, &p, holder, lease_ms, ret, e), e);
+        if (v != V_CONFLICT)
+            return v;
+        v = V_OK;
+    }
+    return v == V_OK ? err_set(e, V_RETRY, "links", 0, "siblings were quicker, again and again")
+                     : v;
+}
+
 enum verdict store_link_due(struct store *s, enum link_lane lane, bool *ret, struct err *e) {
     arena_reset(&s->scratch);
-    const struct lane mine = lane_of(lane);
+    const struct link_lane_row mine = link_lane_of(lane);
     struct picking p = {.a = &s->scratch, .lane = &mine, .last = STR("")};
     enum verdict v = links_prepare(s, e);
     if (v == V_OK)
@@ -217,87 +233,5 @@ enum verdict store_link_sweep(struct store *s, size_t max, size_t *ret_n, struct
         if (v == V_OK)
             *ret_n += (size_t)db_changes(s->db);
     }
-    return v;
-}
-
-/* --- where a task stands --- */
-
-struct standing {
-    bool pending[LINK_TASKS];
-    int64_t created_at, waiting_since, now;
-    bool found, asked;
-    enum link_site site;
-};
-
-static enum verdict read_standing(void *ctx, const struct db_row *row) {
-    struct standing *st = ctx;
-    int col = 3 * LINK_TASKS;
-    for (int t = 0; t < LINK_TASKS; t++)
-        st->pending[t] = link_status_of(db_row_text(row, 3 * t)) == LINK_PENDING;
-    st->created_at = db_row_int(row, col + 1);
-    st->asked = db_row_text(row, col + 3).p && db_row_int(row, col + 5) == 0;
-    st->waiting_since = link_or_zero(db_row_int(row, col + 4));
-    st->site = link_site_of(db_row_text(row, col + 6));
-    st->now = db_row_int(row, col + 7);
-    st->found = true;
-    return V_OK;
-}
-
-static enum verdict read_claim_state(void *ctx, const struct db_row *row) {
-    struct link_place *p = ctx;
-    p->held = str_eqc(db_row_text(row, 0), "held");
-    p->not_before = link_or_zero(db_row_int(row, 1));
-    return V_OK;
-}
-
-static enum verdict count(struct store *s, const struct lane *lane, enum link_stmt stmt,
-                          int64_t from, int64_t to, int64_t *total, struct err *e) {
-    const char *site = link_site_name(lane->site);
-    enum verdict v = V_OK;
-    for (size_t i = 0; v == V_OK && i < lane->n_tasks; i++) {
-        const struct db_val vals[] = {DBC(site ? site : ""), DBI(from), DBI(to)};
-        int64_t n = 0;
-        v = db_run_int(s->db, link_stmt(s, lane->tasks[i], stmt), vals,
-                       stmt == LINK_AHEAD_OTHERS ? 3 : 2, &n, e);
-        *total += n;
-    }
-    return v;
-}
-
-static enum verdict count_ahead(struct store *s, const struct lane *lane, const struct standing *st,
-                                int64_t *total, struct err *e) {
-    if (st->waiting_since)
-        return count(s, lane, LINK_AHEAD_WAITING, st->waiting_since, 0, total, e);
-    int64_t recent = st->now - LINK_RECENT_MS;
-    bool is_recent = st->created_at >= recent;
-    enum verdict v = count(s, lane, LINK_AHEAD_WAITING, INT64_MAX, 0, total, e);
-    if (v == V_OK)
-        v = count(s, lane, LINK_AHEAD_ASKED, st->asked ? st->created_at : INT64_MAX, 0, total, e);
-    if (v != V_OK || st->asked)
-        return v;
-    v = count(s, lane, LINK_AHEAD_OTHERS, recent, is_recent ? st->created_at : INT64_MAX, total, e);
-    if (v == V_OK && !is_recent)
-        v = count(s, lane, LINK_AHEAD_OTHERS, 0, st->created_at, total, e);
-    return v;
-}
-
-enum verdict store_link_place(struct store *s, int64_t id, enum link_task t, struct link_place *ret,
-                              struct err *e) {
-    struct standing st = {0};
-    *ret = (struct link_place){0};
-    enum verdict v = links_prepare(s, e);
-    if (v == V_OK)
-        v = db_run(s->db, link_all(s, LINK_PROCESSING), DB_VALS(DBI(id)), read_standing, &st, e);
-    if (v == V_OK && (!st.found || !st.pending[t]))
-        return err_set(e, V_NOT_FOUND, "links", 0, "this task is not pending");
-    if (v == V_OK)
-        v = db_run(s->db, SQL_LINK_CLAIM_OF, DB_VALS(DBC(link_tasks[t].source), DBI(id)),
-                   read_claim_state, ret, e);
-    if (v != V_OK || ret->held)
-        return v;
-    const struct lane lane = lane_of(lane_of_task(t, st.site));
-    v = count_ahead(s, &lane, &st, &ret->ahead, e);
-    if (ret->ahead > LINK_AHEAD_MAX)
-        ret->ahead = LINK_AHEAD_MAX;
     return v;
 }

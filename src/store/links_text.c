@@ -34,11 +34,19 @@ const struct link_task_row link_tasks[LINK_TASKS] = {
 /* Somebody waits, and not in the future. */
 #define WAITS "p.waiting_since > " NOW " - {waits} AND p.waiting_since <= " NOW " + {slack}"
 #define ASKED "p.submitter IS NOT NULL AND p.rescans = 0"
-#define FREE                                                                \
-    "COALESCE((SELECT CASE WHEN c.state = 'held' OR (c.next_try_at > " NOW  \
-    " AND c.updated_at <= " NOW                                             \
-    " + {slack}) THEN 1 ELSE 0 END FROM claims c WHERE c.source = {source}" \
+#define FREE_OF(source)                                                    \
+    "COALESCE((SELECT CASE WHEN c.state = 'held' OR (c.next_try_at > " NOW \
+    " AND c.updated_at <= " NOW                                            \
+    " + {slack}) THEN 1 ELSE 0 END FROM claims c WHERE c.source = " source \
     " AND c.key = CAST(p.link_id AS TEXT)), 0) = 0"
+#define FREE FREE_OF("{source}")
+#define FREE_REVERSE FREE_OF("'links:reverse_lookup'")
+/* The number of the item in the key of a discussion on HN; NULL: there is none. */
+#define HN_KEY "'news.ycombinator.com/item?id='"
+#define HN_NUMBER "SUBSTR(l.url_key, LENGTH(" HN_KEY ") + 1)"
+#define HN_ITEM                                                                             \
+    "CASE WHEN l.url_key LIKE " HN_KEY " || '%' AND LENGTH(" HN_NUMBER ") BETWEEN 1 AND 15" \
+    " AND LTRIM(" HN_NUMBER ", '0123456789') = '' THEN CAST(" HN_NUMBER " AS BIGINT) END"
 #define PICK \
     "SELECT p.link_id, p.submitter FROM link_processing p WHERE p.{status} = 'pending' AND {mine}"
 #define AHEAD                                                                                 \
@@ -125,6 +133,18 @@ static const char *const all_templates[LINK_ALL_STMTS] = {
         " (SELECT COUNT(*) FROM link_processing p WHERE p.link_id = l.id AND {any_pending})"
         " FROM links l WHERE l.id < $1 AND l.source NOT IN ('auto-parent', 'discussion-ref')"
         " ORDER BY l.id DESC LIMIT $2",
+    /* Whoever comes now is among the latest; what the archive does not know is not looked at for
+     * ever. */
+    [LINK_PICK_KNOWN] =
+        "SELECT t.link_id FROM (SELECT p.link_id, p.created_at, " HN_ITEM " AS item"
+        " FROM (SELECT link_id, created_at FROM link_processing"
+        " WHERE reverse_lookup_status = 'pending' AND reverse_lookup_site = 'hackernews'"
+        " ORDER BY created_at DESC LIMIT $1) AS p JOIN links l ON l.id = p.link_id"
+        " WHERE " FREE_REVERSE ") AS t"
+        " JOIN items i ON i.id = t.item AND NOT i.dead AND NOT i.deleted"
+        " JOIN items r ON r.id = CASE WHEN i.type IN ('story', 'job', 'poll') THEN i.id"
+        " ELSE i.story_id END AND r.type IN ('story', 'job', 'poll') AND NOT r.dead"
+        " AND NOT r.deleted ORDER BY t.created_at DESC, t.link_id LIMIT 1",
     [LINK_COUNT] = "SELECT {statuses} COUNT(*),"
                    " MIN(CASE WHEN p.rescans = 0 THEN p.created_at END), " NOW ","
                    " COUNT(CASE WHEN " WAITS " THEN 1 END)"

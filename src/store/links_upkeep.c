@@ -2,8 +2,7 @@
 #include "store/links_int.h"
 
 #include "hn/url_key.h"
-
-#include <stdio.h>
+#include "store/links_follow.h"
 
 struct bare_link {
     int64_t id;
@@ -163,34 +162,33 @@ struct stories {
 static enum verdict read_story(void *ctx, const struct db_row *row) {
     struct stories *st = ctx;
     int64_t id = db_row_int(row, 0), time = db_row_int(row, 4);
-    char *text = arena_alloc(st->a, 80);
-    int n = snprintf(text, 80, "https://news.ycombinator.com/item?id=%lld", (long long)id);
-    struct str url = {text, (size_t)n};
-    const size_t before_id = sizeof "https://news.ycombinator.com/item?id=" - 1;
-    st->rows[st->n++] =
-        (struct link_discussion){.site = LINK_SITE_HN,
-                                 .external_id = {text + before_id, url.n - before_id},
-                                 .external_url = url,
-                                 .title = arena_str(st->a, db_row_text(row, 1)),
-                                 .score = db_row_int(row, 2),
-                                 .num_comments = db_row_int(row, 3),
-                                 .external_created_at = time == DB_NULL ? 0 : time * 1000};
+    struct link_discussion *d = &st->rows[st->n++];
+    *d = (struct link_discussion){.site = LINK_SITE_HN,
+                                  .title = arena_str(st->a, db_row_text(row, 1)),
+                                  .score = db_row_int(row, 2),
+                                  .num_comments = db_row_int(row, 3),
+                                  .external_created_at = time == DB_NULL ? 0 : time * 1000};
+    link_hn_thread(st->a, id, d);
     return V_OK;
 }
 
+/* Keys of older rules are not found: then there may be others. */
 enum verdict store_link_hn_local(struct store *s, struct arena *a, struct str url_key,
                                  const struct link_discussion **ret, size_t *ret_n,
                                  bool *ret_complete, struct err *e) {
     struct stories st = {.a = a};
     struct archive_state state;
+    struct item_keys keys;
     st.rows = arena_alloc(a, LINK_DISCUSSIONS_MAX * sizeof *st.rows);
     enum verdict v = db_run(s->db, SQL_LINK_HN_LOCAL,
                             DB_VALS(DBT(url_key), DBI(LINK_DISCUSSIONS_MAX)), read_story, &st, e);
     if (v == V_OK)
         v = store_state(s, &state, e);
+    if (v == V_OK)
+        v = store_items_keys(s, &keys, e);
     *ret = st.rows;
     *ret_n = st.n;
-    *ret_complete = v == V_OK && state.maxitem > 0 && state.floor_id <= 1 &&
+    *ret_complete = v == V_OK && keys.done && state.maxitem > 0 && state.floor_id <= 1 &&
                     state.frontier_excluding_waiting + NEAR_MAXITEM >= state.maxitem;
     return v;
 }

@@ -97,6 +97,12 @@ MUST_CHECK enum verdict store_link_skip(struct store *s, enum link_task t, const
 MUST_CHECK enum verdict store_link_unskip(struct store *s, enum link_task t, const char *why,
                                           size_t max, size_t *ret_n, struct err *e);
 
+/* A worker that has a key for this provider is there. Those without one leave its tasks alone as
+ * long as that is so: *ret_ms is how long ago it was last told; DB_NULL: never. */
+MUST_CHECK enum verdict store_link_keyed(struct store *s, struct str provider, struct err *e);
+MUST_CHECK enum verdict store_link_keyed_ms(struct store *s, struct str provider, int64_t *ret_ms,
+                                            struct err *e);
+
 /* --- what a provider may cost in a month (UTC, by the database's time) --- */
 struct link_spend {
     int64_t spent;            /* of this month, in millionths; reserves included */

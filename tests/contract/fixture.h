@@ -154,10 +154,12 @@ int engine_tests(void);
 int engine_table_tests(void);
 int link_tests(void);
 int link_work_tests(void);
+int link_follow_tests(void);
 int link_land_tests(void);
 int link_upkeep_tests(void);
 int link_engine_tests(void);
 int link_death_tests(void);
 int link_limit_tests(void);
+int link_story_tests(void);
 
 #endif

@@ -138,6 +138,7 @@ size_t web_engine(struct web *w) {
                       .model = STR("small"),
                       .max_tokens = 400},
         .budget = w->budget,
+        .stories = w->stories,
     };
     reddit_conf_init(&o.reddit, STR(REDDIT), w->oauth ? STR("id") : STR_NONE,
                      w->oauth ? STR("secret") : STR_NONE, STR("tain"));

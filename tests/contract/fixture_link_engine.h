@@ -57,6 +57,7 @@ struct web {
     char last[WEB_WHOS][400]; /* the path of the last call */
     /* Of the engines that are started. */
     bool oauth, no_key;
+    enum link_follow stories;
     struct link_budget budget;
     struct link_engine *engines[WEB_ENGINES];
     struct web_caller callers[WEB_ENGINES];

@@ -34,10 +34,12 @@ int main(int argc, char **argv) {
         source_tests,      row_fence_tests,   row_value_tests,  row_open_tests,
         made_tests,        engine_tests,      row_plan_tests,   engine_table_tests,
         link_tests,        link_work_tests,   link_land_tests,  link_upkeep_tests,
+        link_follow_tests,
     };
     int failed = 0;
     if (argc > 2) /* it lives through hours: a run of its own */
-        failed += link_engine_tests() + link_death_tests() + link_limit_tests();
+        failed += link_engine_tests() + link_death_tests() + link_limit_tests() +
+                  link_story_tests();
     for (size_t i = 0; i < ARRAY_LEN(groups); i++)
         failed += groups[i]();
     return failed ? 1 : 0;

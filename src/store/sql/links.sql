@@ -124,9 +124,77 @@ WHERE link_id = $1;
 SELECT submitter FROM link_processing WHERE link_id = $1;
 
 -- name: link_stories
--- Stories among the ids of a list, as links need them.
+-- A story as links need it, if it has so many points.
 SELECT id, url, title FROM items
-WHERE id = $1 AND type = 'story' AND url IS NOT NULL AND url <> '' AND NOT dead AND NOT deleted;
+WHERE id = $1 AND type = 'story' AND url IS NOT NULL AND url <> '' AND NOT dead AND NOT deleted
+  AND COALESCE(score, 0) >= $2;
+
+-- name: link_feed_get
+SELECT epoch, pos, at, list_at, scan_below, scan_since, tain_now_ms() FROM link_feed
+WHERE name = $1;
+
+-- name: link_feed_begin
+INSERT INTO link_feed (name, epoch, pos, at) VALUES ($1, $2, $3, tain_now_ms())
+ON CONFLICT (name) DO NOTHING;
+
+-- name: link_feed_move
+-- From where it was found; no row: a sibling was quicker.
+UPDATE link_feed SET epoch = $4, pos = $5, at = $6 WHERE name = $1 AND epoch = $2 AND pos = $3;
+
+-- name: link_feed_missed
+-- The same; what changed since $6 is to be looked for in the archive.
+UPDATE link_feed SET epoch = $4, pos = $5, at = tain_now_ms(),
+    scan_below = COALESCE((SELECT MAX(id) FROM items), 0) + 1,
+    scan_since = CASE WHEN scan_below IS NOT NULL AND scan_since < $6 THEN scan_since ELSE $6 END
+WHERE name = $1 AND epoch = $2 AND pos = $3;
+
+-- name: link_missed_to
+SELECT MIN(t.id) FROM (SELECT id FROM items WHERE id < $1 ORDER BY id DESC LIMIT $2) AS t;
+
+-- name: link_missed_latest
+SELECT MAX(time) FROM items WHERE id >= $1 AND id < $2;
+
+-- name: link_missed_these
+SELECT id FROM items WHERE id >= $1 AND id < $2 AND type = 'story' AND url <> ''
+  AND last_changed_at >= $3 AND time >= $4 ORDER BY id;
+
+-- name: link_missed_move
+UPDATE link_feed SET scan_below = $3 WHERE name = $1 AND scan_below = $2;
+
+-- name: link_front_list
+SELECT ids, changed_at FROM lists WHERE name = 'top' AND changed_at > $1;
+
+-- name: link_front_seen
+UPDATE link_feed SET list_at = $3 WHERE name = $1 AND list_at = $2;
+
+-- name: link_hn_item
+-- The last column: where its story is, or what is above it.
+SELECT type, url, title, score, descendants, time, CASE WHEN dead OR deleted THEN 1 ELSE 0 END,
+       COALESCE(story_id, poll, parent)
+FROM items WHERE id = $1;
+
+-- name: item_keys_get
+SELECT version, walking, next_id, last_id FROM item_keys;
+
+-- name: item_keys_begin
+UPDATE item_keys SET walking = $1, next_id = 0,
+    last_id = COALESCE((SELECT MAX(id) FROM items), 0) WHERE walking <> $1;
+
+-- name: item_keys_to
+SELECT MAX(t.id) FROM (SELECT id FROM items WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3) AS t;
+
+-- name: item_keys_these
+SELECT id, url, url_key, domain FROM items WHERE id > $1 AND id <= $2 AND url <> '' ORDER BY id;
+
+-- name: item_keys_set
+UPDATE items SET url_key = $3, domain = $4 WHERE id = $1 AND url = $2;
+
+-- name: item_keys_move
+-- From where it was found; no row: a sibling was quicker.
+UPDATE item_keys SET next_id = $3 WHERE walking = $1 AND next_id = $2 AND version <> $1;
+
+-- name: item_keys_done
+UPDATE item_keys SET version = $1 WHERE walking = $1;
 
 -- name: link_hn_local
 SELECT id, title, score, descendants, time FROM items
@@ -204,6 +272,14 @@ INSERT INTO link_aliases (alias_id, link_id, created_at) VALUES ($2, $1, tain_no
 
 -- name: link_delete
 DELETE FROM links WHERE id = $1;
+
+-- name: provider_keyed
+UPDATE providers SET keyed_at = tain_now_ms() WHERE name = $1;
+
+-- name: provider_keyed_ms
+-- $2: slack of clocks.
+SELECT tain_now_ms() - keyed_at FROM providers
+WHERE name = $1 AND keyed_at <= tain_now_ms() + $2;
 
 -- name: spend_make
 INSERT INTO providers (name) VALUES ($1) ON CONFLICT (name) DO NOTHING;

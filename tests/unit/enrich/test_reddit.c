@@ -99,7 +99,11 @@ static void url_is_asked_for(void **state) {
     assert_int_equal(reddit_ask_url(&c, STR_NONE, STR(""), &arena, &q, &err), V_INVALID);
     assert_int_equal(reddit_ask_url(&c, STR("a\nb"), STR("https://a.com"), &arena, &q, &err),
                      V_INVALID);
-    static char text[9000];
+    static char text[14000];
+    memset(text, ' ', sizeof text);
+    assert_int_equal(reddit_ask_url(&c, STR_NONE, (struct str){text, 4096}, &arena, &q, &err),
+                     V_OK); /* as long as the URL of a link can be */
+    assert_true(q.path.n > 3 * 4096);
     memset(text, 'a', sizeof text);
     assert_int_equal(
         reddit_ask_url(&c, STR_NONE, (struct str){text, sizeof text}, &arena, &q, &err), V_LIMIT);

@@ -110,10 +110,39 @@ CREATE TABLE link_turns (
     turns     BIGINT NOT NULL DEFAULT 0
 );
 
--- What a provider cost since spend_from, the beginning of a month; in millionths.
+-- Up to which change of the feed stories became links, one row for each choice of stories. What was
+-- changed before `at` has been looked at; list_at: the list `top` as it was then. Where the feed
+-- had a gap, items with ids below scan_below are still to be looked at, for changes since
+-- scan_since.
+CREATE TABLE link_feed (
+    name       TEXT PRIMARY KEY,
+    epoch      BIGINT NOT NULL,
+    pos        BIGINT NOT NULL,
+    at         BIGINT NOT NULL,
+    list_at    BIGINT NOT NULL DEFAULT 0,
+    scan_below BIGINT,
+    scan_since BIGINT
+);
+
+-- The rules by which the keys of all items are made; while others are walking, ids up to next_id
+-- have been looked at, and those beyond last_id were stored by them.
+CREATE TABLE item_keys (
+    only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+    version  INTEGER NOT NULL DEFAULT 0,
+    walking  INTEGER NOT NULL DEFAULT 0,
+    next_id  BIGINT NOT NULL DEFAULT 0,
+    last_id  BIGINT NOT NULL DEFAULT 0
+);
+INSERT INTO item_keys (only_row, version, walking)
+SELECT 1, t.version, t.version FROM (SELECT CASE WHEN EXISTS (SELECT 1 FROM items) THEN 0 ELSE 2 END
+                                            AS version) AS t;
+
+-- What a provider cost since spend_from, the beginning of a month; in millionths. keyed_at: when a
+-- worker that has a key for it was there.
 ALTER TABLE providers
     ADD COLUMN spend_from BIGINT NOT NULL DEFAULT 0,
-    ADD COLUMN spent      BIGINT NOT NULL DEFAULT 0;
+    ADD COLUMN spent      BIGINT NOT NULL DEFAULT 0,
+    ADD COLUMN keyed_at   BIGINT;
 
 -- The feed. Who submitted a link is nobody else's business.
 INSERT INTO cdc_tables (table_id, schema_name, table_name, built_in, is_public, key_columns)
