@@ -38,8 +38,8 @@ int main(int argc, char **argv) {
     };
     int failed = 0;
     if (argc > 2) /* it lives through hours: a run of its own */
-        failed += link_engine_tests() + link_death_tests() + link_limit_tests() +
-                  link_story_tests();
+        failed +=
+            link_engine_tests() + link_death_tests() + link_limit_tests() + link_story_tests();
     for (size_t i = 0; i < ARRAY_LEN(groups); i++)
         failed += groups[i]();
     return failed ? 1 : 0;
