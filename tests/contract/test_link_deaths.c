@@ -3,9 +3,8 @@
  * is held for ever, no discussion is there twice, and of the money no more is lost than was set
  * aside for the one call of which nobody knows.
  *
- * A point is tried at its first passage, on SQLite at its third as well, and the chores of the
- * upkeep one by one; with CRASH_ROUNDS set (`make crash`) each point at every passage up to so
- * many. */
+ * A point is tried at its first passage, on SQLite at its third as well and in each chore of the
+ * upkeep; with CRASH_ROUNDS set (`make crash`) at every passage up to so many. */
 #include "fixture_link_engine.h"
 #include "fixture_raw.h"
 
@@ -291,10 +290,10 @@ static bool is_passed(const char *point) {
 
 static void try_point(struct deaths *d, const char *point) {
     const char *rounds = getenv("CRASH_ROUNDS");
-    int once = fix_kind == DB_SQLITE ? 3 : 1;
-    int most = rounds ? atoi(rounds) : strstr(point, "after_chore") ? LINK_CHORES : once;
+    bool lite = fix_kind == DB_SQLITE, chore = strstr(point, "after_chore");
+    int most = rounds ? atoi(rounds) : !lite ? 1 : chore ? LINK_CHORES : 3;
     for (int n = 1; n <= most; n++) {
-        if (!rounds && n == 2 && most == once)
+        if (!rounds && n == 2 && !chore)
             continue;
         if (dies_at(d, point, n))
             continue;

@@ -99,7 +99,7 @@ static void check_hour_of(struct fix *f, enum web_who who, long status, const ch
     web_engine(w);
     web_engine(w);
     add_pages(f, "r", n, "ann");
-    web_run(w, HOUR, 2000);
+    web_run(w, HOUR, 5000);
     assert_int_equal(
         qi(f, "SELECT COUNT(*) FROM link_processing WHERE %s_status = 'pending'", columns[who]), n);
     assert_true(qi(f, "SELECT COALESCE(SUM(attempts), 0) FROM claims WHERE source = 'links:%s'",

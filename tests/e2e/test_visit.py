@@ -3,8 +3,11 @@ come out and nothing else does; what is too much, too slow or not a page is told
 leads to an address that is not public."""
 
 import json
+import ssl
 import subprocess
+import tempfile
 import unittest
+import urllib.parse
 
 from lib import BUILD, environment
 import article
@@ -15,15 +18,19 @@ TOOL = BUILD / 'tests/support/visit_page'
 PATIENCE = 600
 
 
-class VisitTest(StandInTest):
-    def setUp(self):
-        self.site = self.run_service(Article)
+class Visiting(StandInTest):
+    site = None
 
     def visit(self, url, *more, allow=None):
         done = subprocess.run([TOOL, self.site.allow if allow is None else allow, url, *more],
                               check=True, stdout=subprocess.PIPE, timeout=PATIENCE,
                               env=environment())
         return json.loads(done.stdout)
+
+
+class VisitTest(Visiting):
+    def setUp(self):
+        self.site = self.run_service(Article)
 
     def shape(self, name):
         return self.visit(self.site.at(name, host=article.NAME))
@@ -91,6 +98,72 @@ class VisitTest(StandInTest):
     def test_without_an_allowance(self):
         for url in (self.site.at('plain'), self.site.at('plain', host=article.NAME)):
             self.assertEqual(self.visit(url, allow='')['class'], 'refused', url)
+        self.assertEqual(self.site.connections, 0)
+
+
+class OverTls(Visiting):
+    """The same over https: the address is looked at before a word of TLS is spoken."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix='tain-tls-')
+        cls.addClassCleanup(folder.cleanup)
+        cls.key, cls.certificate = (f'{folder.name}/{name}.pem' for name in ('key', 'cert'))
+        subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt',
+                        'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj',
+                        '/CN=tests', '-addext', f'subjectAltName=DNS:{article.NAME}', '-keyout',
+                        cls.key, '-out', cls.certificate], check=True, stderr=subprocess.DEVNULL)
+
+    def setUp(self):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate, self.key)
+        self.site = self.run_service(type('Secure', (Article,), {'TLS': context}))
+
+    def at(self, path):
+        return f'https://{article.NAME}:{self.site.port}/{path}'
+
+    def to(self, target):
+        return self.at('to?' + urllib.parse.urlencode({'url': target}))
+
+    def known(self, url, **how):
+        return self.visit(url, '600', self.certificate, **how)
+
+    def test_articles(self):
+        said = self.known(self.at('plain'))
+        self.assertEqual((said['class'], said['title']), ('ok', title_of('plain')))
+
+    def test_a_redirect(self):
+        said = self.known(self.to(self.at('nav')))
+        self.assertEqual((said['class'], said['title']), ('ok', title_of('nav')))
+
+    def test_what_is_too_much(self):
+        for shape in ('bomb', 'huge', 'flood'):
+            self.assertEqual(self.known(self.at(shape))['class'], 'too_large', shape)
+
+    def test_a_certificate_that_nobody_knows(self):
+        said = self.visit(self.at('plain'))
+        self.assertEqual((said['class'], said['text']), ('later', None))
+
+    def test_a_byte_a_second(self):
+        self.assertIn('too slow', self.visit(self.at('drip'), '2', self.certificate)['detail'])
+
+    def test_redirects(self):
+        said = self.known(self.at('ring'))
+        self.assertEqual((said['class'], said['rule']), ('refused', 'redirects'))
+
+    def test_redirects_that_are_refused(self):
+        for target, rule in (('https://127.0.0.1/', 'loopback'), ('http://[::1]/', 'loopback'),
+                             ('https://10.0.0.1/', 'private'), ('file:///etc/passwd', 'scheme'),
+                             ('https://[::ffff:10.0.0.1]/', 'mapped'),
+                             ('https://0x7f.1:8443/', 'loopback'),
+                             (self.at('plain').replace(article.NAME, 'x.localhost'), 'port'),
+                             (f'http://{article.NAME}/', 'loopback')):
+            said = self.known(self.to(target))
+            self.assertEqual((said['class'], said['rule']), ('refused', rule), target)
+
+    def test_without_an_allowance(self):
+        for url in (self.at('plain'), f'https://{article.NAME}/', 'https://localhost:8443/'):
+            self.assertEqual(self.known(url, allow='')['class'], 'refused', url)
         self.assertEqual(self.site.connections, 0)
 
 

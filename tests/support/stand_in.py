@@ -74,6 +74,7 @@ class StandIn:
     ERRORS = {'busy': 429, 'down': 503, 'broken': 500, 'unauthorized': 401, 'forbidden': 403,
               'gone': 404, 'refuse': 422}
     JSON = 'application/json; charset=UTF-8'
+    TLS = None  # of a kind that speaks it: an ssl.SSLContext
 
     def __init__(self, port=0, host='127.0.0.1'):
         self.calls, self.at_once, self.highest, self.connections = [], 0, 0, 0
@@ -86,7 +87,7 @@ class StandIn:
         if not self.server:
             raise OSError(f'the stand-in for {self.NAME} cannot listen')
         name = f'[{self.host}]' if ':' in self.host else self.host
-        self.url = f'http://{name}:{self.port}'
+        self.url = f'{"https" if self.TLS else "http"}://{name}:{self.port}'
 
     def __enter__(self):
         return self
@@ -98,7 +99,7 @@ class StandIn:
         asyncio.set_event_loop(self.loop)
         try:
             self.server = self.loop.run_until_complete(self.loop.create_server(
-                lambda: Peer(self), self.host, self.port, backlog=4096))
+                lambda: Peer(self), self.host, self.port, backlog=4096, ssl=self.TLS))
             self.port = self.server.sockets[0].getsockname()[1]
         finally:
             self.started.set()

@@ -1,6 +1,6 @@
-/* visit_page ALLOW URL [IDLE]: visits the URL as a stranger's, reads the article, and prints what
- * became of it as JSON. For tests. ALLOW is HOST:PORT, or "" for none. Time is no matter, but for
- * IDLE seconds of silence. */
+/* visit_page ALLOW URL [IDLE [CA]]: visits the URL as a stranger's, reads the article, and prints
+ * what became of it as JSON. For tests. ALLOW is HOST:PORT, or "" for none. Time is no matter, but
+ * for IDLE seconds of silence. CA is a file with certificates to be believed. */
 #include "hn/article.h"
 #include "net/http.h"
 
@@ -53,6 +53,7 @@ int main(int argc, char **argv) {
     const struct http_options h = {.clock = &clock_machine,
                                    .max_connections = 4,
                                    .user_agent = "tain-test",
+                                   .ca_file = argc > 4 ? argv[4] : NULL,
                                    .connect_timeout_ms = 600000,
                                    .timeout_ms = 600000,
                                    .max_body = 1000};

@@ -1,5 +1,5 @@
 /* What holds for every URL: the key of a key is that key and has no scheme, the domain stands at
- * its front, and http or https makes no difference. Over made-up URLs, and over recorded ones
+ * its front, and http, https or www. make no difference. Over made-up URLs, and over recorded ones
  * where they are at hand. */
 #include "base/rng.h"
 #include "hn/url_key.h"
@@ -8,10 +8,18 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #define MADE_UP 20000
+
+/* A host of two labels or more that is a name, and not `www` itself. */
+static bool takes_www(struct str domain) {
+    char last = domain.p[domain.n - 1];
+    return memchr(domain.p, '.', domain.n) && !str_starts(domain, "www") && last != ']' &&
+           (last < '0' || last > '9');
+}
 
 static void check_url(struct arena *a, struct str url) {
     struct str key, domain, again, again_domain;
@@ -25,10 +33,15 @@ static void check_url(struct arena *a, struct str url) {
         fail_msg("%.*s: the key of %s is %s", STR_FMT(url), key.p, again.p ? again.p : "none");
     if (str_starts(key, "http:") || str_starts(key, "https:") || !str_starts(key, domain.p))
         fail_msg("%.*s: %s of %s", STR_FMT(url), key.p, domain.p);
-    char *other = arena_alloc(a, key.n + 9);
-    snprintf(other, key.n + 9, "http://%s", key.p);
-    if (!url_key(a, str_of(other), &again, &again_domain) || !str_eq(key, again))
-        fail_msg("%s and %s", other, again.p ? again.p : "none");
+    static const char *const before[] = {"http://",     "https://", "HTTPS://www.",
+                                         "http://www.", "www.",     "http://www2."};
+    for (size_t i = 0; i < (takes_www(domain) ? ARRAY_LEN(before) : 2); i++) {
+        size_t size = key.n + 16;
+        char *other = arena_alloc(a, size);
+        snprintf(other, size, "%s%s", before[i], key.p);
+        if (!url_key(a, str_of(other), &again, &again_domain) || !str_eq(key, again))
+            fail_msg("%s and %s", other, again.p ? again.p : "none");
+    }
 }
 
 /* Pieces that rules look for, and pieces that get in their way. */
