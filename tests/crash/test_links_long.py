@@ -1,6 +1,6 @@
 """The worker of links at full length, in `make crash` alone: killed at every passage of every fault
-point up to CRASH_ROUNDS, and an hour of three workers, on both databases. What `make test` has of it
-is in contract/test_link_deaths.c and test_link_limits.c."""
+point up to CRASH_ROUNDS, and an hour of three workers, on both databases. What `make test` has of
+it is in contract/test_link_deaths.c and test_link_limits.c."""
 
 import os
 import pathlib

@@ -3,7 +3,7 @@ in the end. Links are put into the archive by hand; a worker finds them there.""
 
 import unittest
 
-from lib import OnPostgres, OnSqlite
+from lib import OnPostgres, OnSqlite, wait_until
 from links_under_test import LinksTest
 
 
@@ -40,6 +40,30 @@ class Work:
         links.wait(links.target(mine[0]), seconds=120, reddit='completed', hn='completed',
                    summary='completed')
         links.stop(worker)
+
+    def test_who_comes_after_a_dead_worker(self):
+        """Killed when all services have got its calls and not answered."""
+        links = self.links()
+        url = links.article('plain')
+        links.discussed(url, reddit=2, hn=1)
+        link = self.put(links, url)
+        for service, route in ((links.reddit, 'info'), (links.hn, 'search'),
+                               (links.ai, 'messages')):
+            service.on(route, 'hang')
+        dead = links.enrich()
+        wait_until(lambda: all(service.at_once for service in (links.reddit, links.hn, links.ai)),
+                   what='calls under way')
+        dead.kill()
+        for service in links.all.values():
+            service.usual()
+        links.archive.execute('UPDATE claims SET lease_until = lease_until - 600000 WHERE '
+                              'lease_until IS NOT NULL')  # nobody waits for it here
+        worker = links.enrich()
+        links.wait(link, reddit='completed', hn='completed', summary='completed')
+        self.assertEqual(len(links.discussions(link)), 3)
+        links.stop(worker)
+        self.assertEqual(links.archive.rows('SELECT source, state, attempts FROM claims ORDER BY 1'),
+                         [(f'links:{task}', 'done', 2) for task in ('hn', 'reddit', 'summary')])
 
     def test_without_credentials(self):
         links = self.links(oauth=False, key=False)
