@@ -10,11 +10,14 @@
 #include <unistd.h>
 
 static const struct kind {
-    const char *variable, *option, *noun, *what;
+    const char *variable, *option, *noun, *is_short, *is_open;
 } kinds[] = {
-    [SECRET_CDC_KEY] = {"TAIN_CDC_KEY", "cdc-key-file", "key", "the key of the change feed"},
+    [SECRET_CDC_KEY] = {"TAIN_CDC_KEY", "cdc-key-file", "key",
+                        "the key of the change feed is so short that it can be guessed",
+                        "everyone on this machine can read the key of the change feed"},
     [SECRET_LINKS_TOKEN] = {"TAIN_LINKS_TOKEN", "links-token-file", "token",
-                            "the token of those who add links"},
+                            "the token of those who add links is so short that it can be guessed",
+                            "everyone on this machine can read the token of those who add links"},
 };
 
 static enum verdict check(const struct kind *k, const char *text, const char *label,
@@ -28,16 +31,14 @@ static enum verdict check(const struct kind *k, const char *text, const char *la
             return err_set(e, V_INVALID, "config", 0,
                            "%s: the %s holds blanks, or what is no ASCII", label, k->noun);
     if (n < FEED_SECRET_SHORT)
-        log_warn("a secret is so short that it can be guessed", LS("secret", k->what),
-                 LS("option", label));
+        log_warn(k->is_short, LS("option", label));
     return V_OK;
 }
 
 static void look_at_mode(const struct kind *k, int fd, const char *path) {
     struct stat st;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & S_IROTH))
-        log_warn("everyone on this machine can read a secret", LS("secret", k->what),
-                 LS("file", path));
+        log_warn(k->is_open, LS("file", path));
 }
 
 /* Up to the end of the file, but for the line break there. */
