@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/format.h"
 #include "cli/lane_words.h"
+#include "cli/links_report.h"
 #include "enrich/plan.h"
 
 #include <inttypes.h>
@@ -35,6 +36,7 @@ struct report {
     size_t n_lanes;
     struct source_line sources[PLAN_SOURCES_MAX];
     size_t n_sources;
+    const struct links_report *links; /* NULL: not asked for */
 };
 
 static enum verdict count_sources(const char *path, struct store *store, struct arena *a,
@@ -84,7 +86,12 @@ static void print_json(const struct report *r, bool with_sources) {
         strbuf_adds(&b, i ? "," : "");
         add_source(&b, &r->sources[i]);
     }
-    strbuf_adds(&b, with_sources ? "]}\n" : "}\n");
+    strbuf_adds(&b, with_sources ? "]" : "");
+    if (r->links) {
+        strbuf_addc(&b, ',');
+        links_report_json(&b, r->links);
+    }
+    strbuf_adds(&b, "}\n");
     fwrite(b.p, 1, b.n, stdout);
 }
 
@@ -130,7 +137,11 @@ static int verb_status(const struct settings *s, struct store *store) {
     struct err e = {0};
     arena_init(&a);
     struct report *r = arena_zalloc(&a, sizeof *r);
+    struct links_report *links = arena_zalloc(&a, sizeof *links);
+    r->links = links;
     enum verdict v = store_lane_list(store, &a, &r->lanes, &r->n_lanes, &e);
+    if (v == V_OK)
+        v = links_report_read(store, links, &e);
     if (v == V_OK && s->sources)
         v = count_sources(s->sources, store, &a, r, &e);
     if (v != V_OK)
@@ -141,6 +152,7 @@ static int verb_status(const struct settings *s, struct store *store) {
     }
     print_lanes(r);
     print_sources(r);
+    links_report_print(links);
     return EXIT_DONE;
 }
 
