@@ -44,7 +44,7 @@ echo "a made-up Hacker News of $ids items, with some trouble in it: $hn"
 
 start() {
     "$tain" up --upstream "$hn" --db "sqlite:$db" --listen "127.0.0.1:${DEMO_PORT:-0}" \
-        --metrics-bind none --rps 2000 --retry-max-ms 1000 "$@" &
+        --metrics-bind none --link-stories front --rps 2000 --retry-max-ms 1000 "$@" &
     up=$!
 }
 echo "\$ $tain up --upstream $hn"
