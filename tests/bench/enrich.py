@@ -3,6 +3,7 @@ alone: claims and results in batches of 256, with the two indexes that the sweep
 it is, and with the triggers of the change feed, which log every step of every row. Whole workers
 are in enrich_engine.py."""
 
+import os
 import statistics
 import subprocess
 
@@ -11,6 +12,7 @@ from enrich_table import fill, install
 
 ROWS, QUICK_ROWS = 100_000, 20_000
 ROUNDS, QUICK_ROUNDS = 3, 1
+LINKS, QUICK_LINKS = 10_000, 2_000
 GOALS = {'sqlite': 10_000, 'postgres': 5_000}
 
 
@@ -45,6 +47,23 @@ def bench_claims(bench, databases):
                   f'{statistics.median(rates[True]):,.0f}/s')
 
 
+def bench_links(bench, databases):
+    """Tasks of links, each taken and saved in a transaction of its own, as a worker does it."""
+    rows = QUICK_LINKS if bench.options.quick else LINKS
+    for db in databases:
+        db.fresh()
+        subprocess.run([bench.tain, 'migrate'], env=dict(os.environ, TAIN_DB=db.uri()), check=True,
+                       stdout=subprocess.DEVNULL)
+        done = subprocess.run([str(bench.options.build / 'tests' / 'bench' / 'link_tasks'),
+                               db.uri(), str(rows)], stdout=subprocess.PIPE, text=True, check=True)
+        _, taking, saving, finished = done.stdout.split()
+        if int(finished) != rows:
+            raise RuntimeError(f'{db.name}: {finished} tasks of {rows} were finished')
+        bench.row(f'{db.name}: tasks of links, taken and saved one by one, {rows:,}',
+                  f'{rows / (float(taking) + float(saving)):,.0f}/s')
+
+
 def bench_enrich(bench, databases):
     bench_claims(bench, databases)
+    bench_links(bench, databases)
     bench_engine(bench, databases)
