@@ -1,6 +1,7 @@
 #include "enrich/plan_int.h"
 
 #include "store/lanes.h"
+#include "store/links.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -158,12 +159,13 @@ static enum verdict read_headers(struct plan_reader *r, const struct conf_sectio
 
 /* Lanes are told apart by the names of their providers, and links have lanes, too. */
 static enum verdict check_lane(struct plan_reader *r, const struct conf_section *s) {
-    static const char *const taken[] = {"reddit", "hn", "anthropic"};
-    for (size_t i = 0; i < ARRAY_LEN(taken); i++)
-        if (str_eqc(s->title, taken[i]))
+    for (int t = LINK_REVERSE + 1; t < LINK_TASKS; t++) {
+        const char *taken = link_task_provider((enum link_task)t, LINK_SITE_NONE);
+        if (str_eqc(s->title, taken))
             return plan_bad(r, s->line,
                             "provider %s: the lane of this name is that of links; choose another",
-                            taken[i]);
+                            taken);
+    }
     return V_OK;
 }
 
