@@ -7,6 +7,7 @@ import unittest
 from browser import Browser
 from lib import OnPostgres, OnSqlite
 from links_under_test import LinksTest
+from updater import Upstream
 
 # Is it the same page all the time, and what is a screen reader told?
 WATCH = """(() => {
@@ -189,7 +190,17 @@ class InTheBrowser:
 
 
 class OnOne(InTheBrowser, OnSqlite, LinksTest):
-    pass
+    def test_all_in_one_process(self):
+        links = self.links()
+        url = links.article('plain')
+        links.discussed(url, reddit=1, hn=0)
+        links.up(Upstream(ids=50))
+        page, link = self.add(links, url)
+        page.see('#reddit', 'r/sub0')
+        page.see('#summary .text')
+        page.miss('.spinner')
+        links.wait(link)
+        page.well(self)
 
 
 class OnTheOther(InTheBrowser, OnPostgres, LinksTest):
