@@ -41,36 +41,44 @@
     "   AND ({name}.{status} = {busy} OR ({name}.{status} = {pending} AND NOT {waiting}))"        \
     "   AND {filter}"
 
-/* $1 keys, $2 what is said of each, in the first place: {"key": {...}}. A join of the two would be
- * planned for the few rows that the planner expects; so the fence answers keys only, and whatever
- * is said of a row is found in the map. */
-#define FENCE(sets)                                                                            \
-    "WITH tain_m AS MATERIALIZED (SELECT ($2::text[])[1]::jsonb AS m"                          \
-    "), tain_f AS ("                                                                           \
-    " UPDATE claims AS tain_c SET " sets ", holder = NULL, lease_until = NULL,"                \
-    "   error_class = tain_m.m -> tain_c.key ->> 'c', error = tain_m.m -> tain_c.key ->> 'e'," \
-    "   updated_at = {now}"                                                                    \
-    " FROM tain_m WHERE tain_c.source = {source} AND tain_c.key = ANY ($1::text[])"            \
-    "   AND tain_c.token = (tain_m.m -> tain_c.key ->> 't')::bigint"                           \
-    "   AND tain_c.state || '' = 'held'"                                                       \
-    " RETURNING tain_c.key"                                                                    \
+/* What is said of the rows of a batch: $1 keys, $2 tokens, $3 error classes, $4 errors, and two
+ * more of each statement's own. Of claims, each is asked for by its whole key: `source` comes along
+ * with it, or a plan that was made when there were few would go through all claims of the source;
+ * and so it is made for one row, which is what the planner thinks is left of them by the odd
+ * condition. From there on only keys are known, and what is said of a row of the table is found in
+ * a map. */
+#define FENCE(more, sets)                                                                    \
+    "WITH tain_u AS MATERIALIZED ("                                                          \
+    " SELECT {source} AS source, tain_i.* FROM unnest($1::text[], $2::bigint[], $3::text[]," \
+    "   $4::text[], " more ") AS tain_i (key, token, error_class, error, a, b)"              \
+    " WHERE tain_i.key || '' = tain_i.key"                                                   \
+    "), tain_f AS ("                                                                         \
+    " UPDATE claims AS tain_c SET " sets ", holder = NULL, lease_until = NULL,"              \
+    "   error_class = tain_u.error_class, error = tain_u.error, updated_at = {now}"          \
+    " FROM tain_u WHERE tain_c.source = tain_u.source AND tain_c.key = tain_u.key"           \
+    "   AND tain_c.token = tain_u.token AND tain_c.state || '' = 'held'"                     \
+    " RETURNING tain_c.key"                                                                  \
     ")"
-#define FENCED                                                                          \
-    " FROM tain_m WHERE {name}.{key} = ANY (ARRAY(SELECT key::{key_type} FROM tain_f))" \
-    "   AND {name}.{status}::text || '' = {busy}"                                       \
-    " RETURNING tain_m.m -> {name}.{key}::text ->> 'n'"
+#define FENCED                                                              \
+    " WHERE {name}.{key} = ANY (ARRAY(SELECT key::{key_type} FROM tain_f))" \
+    "   AND {name}.{status}::text || '' = {busy} RETURNING {name}.{key}::text"
 
-#define FINALIZE                                                                          \
-    FENCE("state = 'done', outcome = tain_m.m -> tain_c.key ->> 's', next_try_at = NULL") \
-    "UPDATE {table} SET {status} = (CASE tain_m.m -> {name}.{key}::text ->> 's'"          \
-    "   WHEN 'match' THEN {match} WHEN 'no_match' THEN {no_match} ELSE {failed}"          \
-    "   END)::{status_type}{since_none}{sets}" FENCED
+/* $5 outcomes, $6 in the first place: {"key": {"s": outcome, "v": values}}. OFFSET 0 has a row's
+ * part of it looked up once. */
+#define FINALIZE                                                                                 \
+    FENCE("$5::text[], NULL::text[]", "state = 'done', outcome = tain_u.a, next_try_at = NULL")  \
+    ", tain_m AS MATERIALIZED (SELECT ($6::text[])[1]::jsonb AS m)"                              \
+    "UPDATE {table} SET ({status}{set_names}) = (SELECT (CASE tain_n.n ->> 's'"                  \
+    "   WHEN 'match' THEN {match} WHEN 'no_match' THEN {no_match} ELSE {failed}"                 \
+    "   END)::{status_type}{set_values} FROM (SELECT n, n -> 'v' AS v FROM"                      \
+    "   (SELECT (SELECT m FROM tain_m) -> {name}.{key}::text AS n OFFSET 0) AS tain_o OFFSET 0)" \
+    "   AS tain_n{set_from}){since_none}" FENCED
 
-#define RELEASE                                                                                   \
-    FENCE("state = 'free',"                                                                       \
-          " attempts = GREATEST(tain_c.attempts - 1 + (tain_m.m -> tain_c.key ->> 'a')::int, 0)," \
-          " next_try_at = CASE WHEN (tain_m.m -> tain_c.key ->> 'w')::bigint > 0"                 \
-          "   THEN {now} + (tain_m.m -> tain_c.key ->> 'w')::bigint END")                         \
+/* $5 whether the attempt counts, $6 how long to wait. */
+#define RELEASE                                                                     \
+    FENCE("$5::bigint[], $6::bigint[]",                                             \
+          "state = 'free', attempts = GREATEST(tain_c.attempts - 1 + tain_u.a, 0)," \
+          " next_try_at = CASE WHEN tain_u.b > 0 THEN {now} + tain_u.b END")        \
     "UPDATE {table} SET {status} = {pending}{since_none}" FENCED
 
 /* $1: how many at most. */

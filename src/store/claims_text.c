@@ -193,32 +193,38 @@ static void add_row(const struct source *src, struct strbuf *out) {
         add_row_sqlite(src, out);
 }
 
-/* All of them at once, so that what is said of the row is looked up and read once. */
-static void add_sets_pg(const struct source *src, struct strbuf *out) {
-    const struct source_spec *spec = &src->spec;
-    for (size_t i = 0; i < spec->n_outputs; i++) {
-        strbuf_adds(out, i ? ", " : ", (");
+/* Columns, values and their source: all columns at once, so that what is said of the row is looked
+ * up and read once. */
+static void add_set_names(const struct source *src, struct strbuf *out) {
+    for (size_t i = 0; i < src->spec.n_outputs; i++) {
+        strbuf_adds(out, ", ");
         cdc_add_name(out, src->outputs[i]->name);
     }
-    for (size_t i = 0; i < spec->n_outputs; i++) {
-        strbuf_adds(out, i ? ", CASE WHEN tain_n.v ? " : ") = (SELECT CASE WHEN tain_n.v ? ");
-        cdc_add_text(out, DB_POSTGRES, spec->outputs[i]);
+}
+
+static void add_set_values(const struct source *src, struct strbuf *out) {
+    for (size_t i = 0; i < src->spec.n_outputs; i++) {
+        strbuf_adds(out, ", CASE WHEN tain_n.v ? ");
+        cdc_add_text(out, DB_POSTGRES, src->spec.outputs[i]);
         strbuf_adds(out, " THEN tain_v.");
-        cdc_add_name(out, spec->outputs[i]);
+        cdc_add_name(out, src->spec.outputs[i]);
         strbuf_adds(out, " ELSE ");
         add_qualified(src, src->outputs[i]->name, out);
         strbuf_adds(out, " END");
     }
-    strbuf_adds(out, " FROM (SELECT tain_m.m -> ");
-    add_qualified(src, src->key->name, out);
-    strbuf_adds(out, "::text -> 'v' AS v) AS tain_n, jsonb_to_record(tain_n.v) AS tain_v (");
-    for (size_t i = 0; i < spec->n_outputs; i++) {
+}
+
+static void add_set_from(const struct source *src, struct strbuf *out) {
+    if (!src->spec.n_outputs)
+        return;
+    strbuf_adds(out, ", jsonb_to_record(tain_n.v) AS tain_v (");
+    for (size_t i = 0; i < src->spec.n_outputs; i++) {
         strbuf_adds(out, i ? ", " : "");
-        cdc_add_name(out, spec->outputs[i]);
+        cdc_add_name(out, src->spec.outputs[i]);
         strbuf_addc(out, ' ');
         strbuf_add_str(out, src->outputs[i]->type);
     }
-    strbuf_adds(out, "))");
+    strbuf_addc(out, ')');
 }
 
 static void add_set_sqlite(const struct source *src, size_t i, struct strbuf *out) {
@@ -240,11 +246,7 @@ static void add_set_sqlite(const struct source *src, size_t i, struct strbuf *ou
 }
 
 /* What a finalize says of a column is set; of what it is silent, nothing changes. */
-static void add_sets(const struct source *src, struct strbuf *out) {
-    if (is_pg(src) && src->spec.n_outputs) {
-        add_sets_pg(src, out);
-        return;
-    }
+static void add_sets_sqlite(const struct source *src, struct strbuf *out) {
     for (size_t i = 0; i < src->spec.n_outputs; i++) {
         strbuf_adds(out, ", ");
         cdc_add_name(out, src->outputs[i]->name);
@@ -300,7 +302,10 @@ static const struct {
     {"since_none", add_since_none},
     {"stale", add_stale},
     {"row", add_row},
-    {"sets", add_sets},
+    {"sets", add_sets_sqlite},
+    {"set_names", add_set_names},
+    {"set_values", add_set_values},
+    {"set_from", add_set_from},
     {"now", add_now},
     {"waiting", add_waiting},
     {"grace", add_grace},
