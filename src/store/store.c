@@ -72,6 +72,10 @@ enum verdict store_recover(struct store *s, struct err *e) {
     return db_recover(s->db, e);
 }
 
+bool store_rolled_back(const struct err *e) {
+    return e->code == DB_ROLLED_BACK && strcmp(e->domain, "postgres") == 0;
+}
+
 bool store_is_shared(const struct store *s) {
     return db_kind(s->db) == DB_POSTGRES;
 }

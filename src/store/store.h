@@ -38,6 +38,9 @@ void store_close(struct store *s); /* NULL is fine */
 MUST_CHECK enum verdict store_migrate(struct store *s, struct migrate_report *ret, struct err *e);
 /* After V_RETRY from any verb: rolls back, reconnects. */
 MUST_CHECK enum verdict store_recover(struct store *s, struct err *e);
+/* With V_RETRY: the database is there, and has only ended a transaction in favour of another one (a
+ * deadlock): the verb may be repeated at once. */
+bool store_rolled_back(const struct err *e);
 bool store_is_shared(const struct store *s); /* PostgreSQL: other hosts may write too */
 
 /* Several reads in a row at the price of one's locks, on SQLite: between the two all see one
