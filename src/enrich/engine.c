@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define DB_AGAIN_MS 500
+#define STOP_TRIES 3     /* of a transaction that the database ended in favour of another */
 #define STEP_MAX_MS 1000 /* a step returns at least so often: that is its heartbeat */
 
 static void set_up_lanes(struct engine *g) {
@@ -132,10 +133,17 @@ int64_t engine_down_ms(const struct engine *g) {
     return since ? engine_now(g) - since : 0;
 }
 
-/* A database that is away is waited for; calls go on meanwhile, and what they bring is kept. */
+/* A database that is away is waited for; calls go on meanwhile, and what they bring is kept. One
+ * that only ended a transaction is there: the next step repeats it. */
 static enum verdict bear(struct engine *g, enum verdict v, struct err *e) {
     if (v != V_RETRY)
         return v;
+    if (store_rolled_back(e)) {
+        log_warn("the database ended a transaction; it is repeated", LE(e));
+        v = store_recover(g->store, e);
+        if (v != V_RETRY)
+            return v;
+    }
     int64_t now = engine_now(g);
     if (!atomic_load(&g->db_down_since)) {
         atomic_store(&g->db_down_since, now ? now : 1);
@@ -155,6 +163,7 @@ static enum verdict have_database(struct engine *g, bool *ret, struct err *e) {
         return bear(g, v, e);
     log_info("the database answers again", LI("after_ms", now - since));
     atomic_store(&g->db_down_since, 0);
+    g->db_back_at = now ? now : 1;
     *ret = true;
     return V_OK;
 }
@@ -267,6 +276,9 @@ enum verdict engine_stop(struct engine *g, struct err *e) {
             let_go(g, &g->rows[i]);
     if (v == V_OK)
         v = write_decided(g, true, e);
+    for (int i = 0; i < STOP_TRIES && v == V_RETRY && store_rolled_back(e); i++)
+        if ((v = store_recover(g->store, e)) == V_OK)
+            v = write_decided(g, true, e);
     if (v != V_OK && v != V_RETRY)
         v = write_given_up(g, e);
     slots = give_turns_back(g, v == V_OK ? e : &more);

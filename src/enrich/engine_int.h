@@ -76,7 +76,8 @@ struct work {
     atomic_bool lost;   /* the ring has dropped a key since the last scan began */
     /* the sweep */
     int64_t sweep_at, due_at, scanned_at, count_at;
-    bool scanning;
+    int64_t deaths_until; /* until then rows wait whose workers have died */
+    bool scanning, tells; /* of rows that it passes by */
     struct arena cursor_arena;
     struct str cursor; /* absent: from the first */
 };
@@ -96,6 +97,7 @@ struct engine {
     size_t n_answered;
     int64_t db_again_at;           /* while the database is away: when to look */
     _Atomic int64_t db_down_since; /* clock_mono(), 0: it answers */
+    int64_t db_back_at;            /* when it came back; 0: it was never away */
     int64_t watch_at;
     atomic_int refused; /* a lane whose provider takes no key of ours, and 1; 0: none */
 };

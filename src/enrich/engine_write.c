@@ -66,6 +66,7 @@ static void to_release(struct engine *g, struct row *r, struct release release) 
 static enum verdict finalize_refused(struct engine *g, struct work *w, struct row *r,
                                      struct err *e) {
     log_row("the table refuses what was found", r, e->msg);
+    enrich_refused(r->source, STEP_RESULT);
     struct str error = arena_str(&r->arena, str_of(e->msg));
     r->verdict.state = ROW_FAILED;
     r->verdict.values = STR_NONE;
@@ -152,6 +153,7 @@ static enum verdict release_each(struct engine *g, struct work *w, struct row **
         v = release(g, w, &rows[*ret_done], 1, e);
         if (row_is_refused(v)) {
             log_row("the table refuses that this row be given back", rows[*ret_done], e->msg);
+            enrich_refused(rows[*ret_done]->source, STEP_RELEASE);
             engine_free_row(g, rows[*ret_done]);
             v = V_OK;
         }

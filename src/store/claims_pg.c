@@ -81,47 +81,92 @@
           " next_try_at = CASE WHEN tain_u.b > 0 THEN {now} + tain_u.b END")        \
     "UPDATE {table} SET {status} = {pending}{since_none}" FENCED
 
-/* $1: how many at most. */
-#define SWEEP                                                                               \
-    "WITH tain_l AS MATERIALIZED ("                                                         \
-    " SELECT key FROM claims WHERE source = {source} AND state = 'held'"                    \
-    "   AND (lease_until < {now} - {grace} OR updated_at > {now} + {slack})"                \
-    " ORDER BY lease_until LIMIT $1 FOR UPDATE SKIP LOCKED"                                 \
-    "), tain_s AS ("                                                                        \
-    " UPDATE claims AS tain_c SET token = tain_c.token + 1, state = 'free', holder = NULL," \
-    "   lease_until = NULL, next_try_at = NULL, updated_at = {now}"                         \
-    " WHERE tain_c.source = {source} AND tain_c.key = ANY (ARRAY(SELECT key FROM tain_l))"  \
-    " RETURNING tain_c.key AS tain_key"                                                     \
-    ")"                                                                                     \
-    "UPDATE {table} SET {status} = {pending}{since_none} FROM tain_s"                       \
-    " WHERE {name}.{key} = ANY (ARRAY(SELECT {key_of_claim} FROM tain_s))"                  \
-    "   AND {name}.{key} = {key_of_claim} AND {name}.{status} = {busy}"                     \
-    " RETURNING {name}.{key}::text"
+/* A claim made before the time that is forgiven, and a death too many. */
+#define SPARED "tain_c.updated_at <= {now} - $3::bigint"
+#define OVER "(tain_c.attempts >= $2::bigint AND NOT " SPARED ")"
+
+/* $1: how many at most, $2: attempts, $3: how long ago is forgiven. */
+#define SWEEP(more)                                                                             \
+    "WITH tain_l AS MATERIALIZED ("                                                             \
+    " SELECT key FROM claims WHERE source = {source} AND state = 'held'"                        \
+    "   AND {lapsed}" more " ORDER BY lease_until LIMIT $1 FOR UPDATE SKIP LOCKED"              \
+    "), tain_s AS ("                                                                            \
+    " UPDATE claims AS tain_c SET token = tain_c.token + 1, holder = NULL, lease_until = NULL," \
+    "   updated_at = {now}, state = CASE WHEN " OVER " THEN 'done' ELSE 'free' END,"            \
+    "   outcome = CASE WHEN " OVER " THEN 'failed' END,"                                        \
+    "   attempts = GREATEST(tain_c.attempts - CASE WHEN " SPARED " THEN 1 ELSE 0 END, 0),"      \
+    "   next_try_at = CASE WHEN tain_c.attempts > 1 AND NOT " OVER " AND NOT " SPARED           \
+    "     THEN {now} + (random() * {death_wait})::bigint END,"                                  \
+    "   error_class = CASE WHEN " SPARED " THEN tain_c.error_class ELSE 'worker_died' END,"     \
+    "   error = CASE WHEN " SPARED " THEN tain_c.error ELSE {death} END"                        \
+    " WHERE tain_c.source = {source} AND tain_c.key = ANY (ARRAY(SELECT key FROM tain_l))"      \
+    " RETURNING tain_c.key AS tain_key, (tain_c.state = 'done') AS over,"                       \
+    "   COALESCE(tain_c.next_try_at - {now}, 0) AS wait"                                        \
+    ")"                                                                                         \
+    "UPDATE {table} SET {status} = (CASE WHEN tain_s.over THEN {failed} ELSE {pending}"         \
+    "   END)::{status_type}{since_none} FROM tain_s"                                            \
+    " WHERE {name}.{key} = ANY (ARRAY(SELECT {key_of_claim} FROM tain_s))"                      \
+    "   AND {name}.{key} = {key_of_claim} AND {name}.{status} = {busy}"                         \
+    " RETURNING {name}.{key}::text, tain_s.over::int, tain_s.wait"
+
+#define STALE                                                           \
+    "SELECT key FROM claims WHERE source = {source} AND state = 'held'" \
+    " AND {lapsed} ORDER BY lease_until LIMIT $1"
+
+#define UNCLAIMED                                                               \
+    "NOT EXISTS (SELECT 1 FROM claims AS tain_x WHERE tain_x.source = {source}" \
+    "            AND tain_x.key = {name}.{key}::text AND tain_x.state = 'held')"
+
+/* $1: how many, $2: behind which key. */
+#define BUSY                                                                \
+    "SELECT {name}.{key}::text FROM {table}"                                \
+    " WHERE {name}.{status} = {busy} AND {stale}{key_there} AND " UNCLAIMED \
+    "   AND ($2::text IS NULL OR {name}.{key} > $2::text::{key_type})"      \
+    " ORDER BY {name}.{key} LIMIT $1"
+
+/* $1: the key, $2: what was said. Whatever is newer than what was refused stays. */
+#define SWEEP_REFUSED                                                                           \
+    "INSERT INTO claims AS tain_c (source, key, token, state, lease_until, error_class, error," \
+    "                              updated_at)"                                                 \
+    " VALUES ({source}, $1, 1, 'held', {now} + {refused}, 'refused', $2, {now})"                \
+    " ON CONFLICT (source, key) DO UPDATE SET token = tain_c.token + 1, state = 'held',"        \
+    "   holder = NULL, lease_until = excluded.lease_until, next_try_at = NULL,"                 \
+    "   error_class = 'refused', error = excluded.error, updated_at = excluded.updated_at"      \
+    " WHERE tain_c.state <> 'held' OR tain_c.lease_until < {now} - {grace}"                     \
+    "   OR tain_c.updated_at > {now} + {slack}"
+
+/* A filter that is asked of these rows only: a condition beside it may be looked at later. */
+#define GUARDED(which) "CASE WHEN " which " THEN {filter} ELSE FALSE END"
+#define OF_KEY "{name}.{key} = $2::text::{key_type}"
+#define BETWEEN "({name}.{key} >= $2::text::{key_type} AND {name}.{key} <= $3::text::{key_type})"
 
 /* A row without a claim may get one in this very moment: its claim has the last word. */
-#define ORPHANS                                                                          \
-    "WITH tain_b AS MATERIALIZED ("                                                      \
-    " SELECT {name}.{key}::text AS key FROM {table}"                                     \
-    " WHERE {name}.{status} = {busy} AND {stale}{key_there} AND {filter}"                \
-    "   AND NOT EXISTS (SELECT 1 FROM claims AS tain_x WHERE tain_x.source = {source}"   \
-    "                   AND tain_x.key = {name}.{key}::text AND tain_x.state = 'held')"  \
-    " LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED"                                            \
-    "), tain_s AS ("                                                                     \
-    " INSERT INTO claims AS tain_c (source, key, token, state, updated_at)"              \
-    " SELECT {source}, key, 1, 'free', {now} FROM tain_b ORDER BY key"                   \
-    " ON CONFLICT (source, key) DO UPDATE SET token = tain_c.token + 1, state = 'free'," \
-    "   holder = NULL, lease_until = NULL, next_try_at = NULL, outcome = NULL,"          \
-    "   updated_at = excluded.updated_at"                                                \
-    " WHERE tain_c.state <> 'held' RETURNING tain_c.key AS tain_key"                     \
-    ")"                                                                                  \
-    "UPDATE {table} SET {status} = {pending}{since_none} FROM tain_s"                    \
-    " WHERE {name}.{key} = ANY (ARRAY(SELECT {key_of_claim} FROM tain_s))"               \
-    "   AND {name}.{key} = {key_of_claim} AND {name}.{status} = {busy} AND {stale}"      \
+#define ORPHANS(filter)                                                                      \
+    "WITH tain_b AS MATERIALIZED ("                                                          \
+    " SELECT {name}.{key}::text AS key FROM {table}"                                         \
+    " WHERE {name}.{status} = {busy} AND {stale}{key_there} AND " filter "   AND " UNCLAIMED \
+    " LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED"                                                \
+    "), tain_s AS ("                                                                         \
+    " INSERT INTO claims AS tain_c (source, key, token, state, updated_at)"                  \
+    " SELECT {source}, key, 1, 'free', {now} FROM tain_b ORDER BY key"                       \
+    " ON CONFLICT (source, key) DO UPDATE SET token = tain_c.token + 1, state = 'free',"     \
+    "   holder = NULL, lease_until = NULL, next_try_at = NULL, outcome = NULL,"              \
+    "   updated_at = excluded.updated_at"                                                    \
+    " WHERE tain_c.state <> 'held' RETURNING tain_c.key AS tain_key"                         \
+    ")"                                                                                      \
+    "UPDATE {table} SET {status} = {pending}{since_none} FROM tain_s"                        \
+    " WHERE {name}.{key} = ANY (ARRAY(SELECT {key_of_claim} FROM tain_s))"                   \
+    "   AND {name}.{key} = {key_of_claim} AND {name}.{status} = {busy} AND {stale}"          \
     " RETURNING {name}.{key}::text"
 
-#define PENDING(what, more)                                                             \
-    "SELECT {name}.{key}::text" what " FROM {table}"                                    \
-    " WHERE {name}.{status} = {pending} AND {filter} AND NOT {waiting}{key_there}" more \
+#define PENDING(what, filter)                                                        \
+    "SELECT {name}.{key}::text" what " FROM {table}"                                 \
+    " WHERE {name}.{status} = {pending} AND " filter " AND NOT {waiting}{key_there}" \
+    " ORDER BY {name}.{key} LIMIT $1"
+
+#define UNFILTERED                                                                        \
+    "SELECT {name}.{key}::text FROM {table} WHERE {name}.{status} = {pending}{key_there}" \
+    "   AND ($2::text IS NULL OR {name}.{key} > $2::text::{key_type})"                    \
     " ORDER BY {name}.{key} LIMIT $1"
 
 /* $1: how old, $2: how many. */
@@ -153,11 +198,19 @@ const struct source_template source_templates_pg[SRC_N] = {
     [SRC_CLAIM] = {"claim", CLAIM},
     [SRC_FINALIZE] = {"finalize", FINALIZE},
     [SRC_RELEASE] = {"release", RELEASE},
-    [SRC_SWEEP] = {"sweep", SWEEP},
-    [SRC_ORPHANS] = {"sweep of rows without a claim", ORPHANS},
-    [SRC_PENDING] = {"pending", PENDING("", "")},
-    [SRC_PENDING_AFTER] = {"pending", PENDING("", " AND {name}.{key} > $2::text::{key_type}")},
-    [SRC_PEEK] = {"pending", PENDING(", {row}::text", "")},
+    [SRC_SWEEP] = {"sweep", SWEEP("")},
+    [SRC_SWEEP_ONE] = {"sweep", SWEEP(" AND key = $4")},
+    [SRC_STALE] = {"sweep", STALE},
+    [SRC_ORPHANS] = {"sweep of rows without a claim", ORPHANS("{filter}")},
+    [SRC_ORPHANS_ONE] = {"sweep of rows without a claim", ORPHANS(OF_KEY " AND " GUARDED(OF_KEY))},
+    [SRC_BUSY] = {"sweep of rows without a claim", BUSY},
+    [SRC_SWEEP_REFUSED] = {"sweep", SWEEP_REFUSED},
+    [SRC_PENDING] = {"pending", PENDING("", "{filter}")},
+    [SRC_PENDING_AFTER] = {"pending",
+                           PENDING("", "{name}.{key} > $2::text::{key_type} AND {filter}")},
+    [SRC_PENDING_BETWEEN] = {"pending", PENDING("", BETWEEN " AND " GUARDED(BETWEEN))},
+    [SRC_UNFILTERED] = {"pending", UNFILTERED},
+    [SRC_PEEK] = {"pending", PENDING(", {row}::text", "{filter}")},
     [SRC_RECHECK] = {"recheck", RECHECK},
     [SRC_COUNT] = {"count", "SELECT {name}.{status}::text, COUNT(*) FROM {table} WHERE {filter}"
                             " GROUP BY 1"},

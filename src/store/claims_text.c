@@ -279,6 +279,31 @@ static void add_slack(const struct source *src UNUSED, struct strbuf *out) {
     strbuf_addf(out, "%d", CLOCK_SLACK_MS);
 }
 
+static void add_refused(const struct source *src UNUSED, struct strbuf *out) {
+    strbuf_addf(out, "%d", SWEEP_REFUSED_MS - SWEEP_GRACE_MS);
+}
+
+/* Of a claim: nobody works on it any more. */
+static void add_lapsed(const struct source *src, struct strbuf *out) {
+    strbuf_adds(out, "(lease_until < ");
+    add_now(src, out);
+    strbuf_addf(out, " - %d OR updated_at > ", SWEEP_GRACE_MS);
+    add_now(src, out);
+    strbuf_addf(out, " + %d)", CLOCK_SLACK_MS);
+}
+
+/* How long a row waits at most whose worker has died again: each somewhere within it, so that what
+ * died together does not come again together, and only one of them is left to blame. */
+static void add_death_wait(const struct source *src UNUSED, struct strbuf *out) {
+    strbuf_adds(out, "CASE tain_c.attempts WHEN 2 THEN 120000 WHEN 3 THEN 480000"
+                     " WHEN 4 THEN 1920000 ELSE 3600000 END");
+}
+
+static void add_death(const struct source *src UNUSED, struct strbuf *out) {
+    strbuf_adds(out, "'attempt ' || tain_c.attempts ||"
+                     " ' has no end: its worker died, or lost the row'");
+}
+
 static const struct {
     const char *name;
     void (*add)(const struct source *src, struct strbuf *out);
@@ -310,6 +335,10 @@ static const struct {
     {"waiting", add_waiting},
     {"grace", add_grace},
     {"slack", add_slack},
+    {"lapsed", add_lapsed},
+    {"refused", add_refused},
+    {"death", add_death},
+    {"death_wait", add_death_wait},
 };
 
 static bool fill_place(const struct source *src, struct str name, struct strbuf *out) {

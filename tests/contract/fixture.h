@@ -152,5 +152,6 @@ int row_plan_tests(void);
 int made_tests(void);
 int engine_tests(void);
 int engine_table_tests(void);
+int engine_death_tests(void);
 
 #endif
