@@ -237,12 +237,11 @@ static void add_set_sqlite(const struct source *src, size_t i, struct strbuf *ou
     strbuf_addf(out, " = CASE json_type(?3, %s) WHEN 'null' THEN NULL", literal.p);
     if (src->output_types[i].type == COLUMN_TEXT)
         strbuf_adds(out, " WHEN 'true' THEN 'true' WHEN 'false' THEN 'false'");
-    strbuf_addf(out, " ELSE CASE WHEN json_type(?3, %s) IS NULL THEN ", literal.p);
+    bool json = src->output_types[i].type == COLUMN_JSON;
+    strbuf_addf(out, json ? " ELSE coalesce(?3 -> %s, " : " ELSE coalesce(json_extract(?3, %s), ",
+                literal.p);
     add_qualified(src, src->outputs[i]->name, out);
-    if (src->output_types[i].type == COLUMN_JSON)
-        strbuf_addf(out, " ELSE ?3 -> %s END END", literal.p);
-    else
-        strbuf_addf(out, " ELSE json_extract(?3, %s) END END", literal.p);
+    strbuf_adds(out, ") END");
 }
 
 /* What a finalize says of a column is set; of what it is silent, nothing changes. */
