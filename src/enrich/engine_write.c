@@ -193,7 +193,7 @@ enum verdict write_given_up(struct engine *g, struct err *e) {
 static bool more_to_come(const struct engine *g, const struct work *w) {
     const struct plan_source *src = engine_source(g, (size_t)(w - g->works));
     const struct lane *l = &g->lanes[src->provider - g->o.plan->providers];
-    return l->in_flight || l->n_ready || work_keys(w);
+    return l->in_flight || l->n_ready || (work_keys(w) && g->n_unused);
 }
 
 static int64_t due_at(const struct engine *g, const struct work *w) {

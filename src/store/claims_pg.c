@@ -4,9 +4,10 @@
  * with the token's own row. Candidates are locked before, in the order of the key, and what others
  * hold is passed over, so that batches do not wait for each other in a circle.
  *
- * Plans are kept while tables grow, so each table is asked for an array of its keys, which goes by
- * the key's index however many rows there were. The partial indexes of held claims and of busy rows
- * would fit, too: but rows come and go there all the time, and they are full of what is gone.
+ * Plans are kept while tables grow, so a table is asked for an array of its keys, which goes by
+ * the key's index however many rows there were (of claims, see FENCE). The partial indexes of held
+ * claims and of busy rows would fit, too: but rows come and go there all the time, and they are
+ * full of what is gone.
  * `|| ''` hides their conditions from the planner. */
 #include "store/claims_int.h"
 
