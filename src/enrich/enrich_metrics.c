@@ -176,7 +176,8 @@ void enrich_metrics_name(const struct enrich_plan *p) {
         if (!m->label)
             continue;
         int n = (int)(m->label_values == lane_names ? p->n_providers : p->n_sources);
-        m->n_series = n * (m->label2 ? m->n_label2 : 1);
+        atomic_store_explicit(&m->n_series, n * (m->label2 ? m->n_label2 : 1),
+                              memory_order_release);
     }
 }
 
