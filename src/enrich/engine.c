@@ -39,6 +39,8 @@ static enum verdict open_sources(struct engine *g, struct err *e) {
     enum verdict v = plan_open_sources(g->o.plan, g->store, sources, e);
     for (size_t i = 0; i < g->o.plan->n_sources; i++)
         g->works[i].source = sources[i];
+    for (size_t i = 0; v == V_OK && i < g->o.plan->n_sources; i++)
+        v = store_source_take_name(g->store, sources[i], e);
     return v == V_OK ? enrich_declare_topics(g->o.plan, sources, g->store, e) : v;
 }
 

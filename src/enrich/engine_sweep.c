@@ -191,7 +191,17 @@ static enum verdict tolerate(const struct engine *g, const struct work *w, const
     return V_OK;
 }
 
+/* A connection that was made anew has to say so again. Nothing is ended here: whoever comes later
+ * is told at start. */
+static enum verdict keep_name(struct engine *g, struct work *w, struct err *e) {
+    return tolerate(g, w, "two tables have one name of a source",
+                    store_source_take_name(g->store, w->source, e), e);
+}
+
 static enum verdict sweep(struct engine *g, struct work *w, struct err *e) {
+    enum verdict named = keep_name(g, w, e);
+    if (named != V_OK)
+        return named;
     enum verdict v =
         tolerate(g, w, "a row hinders the sweep of its source", free_stale(g, w, e), e);
     return v == V_OK ? tolerate(g, w, "a row without a match may not be looked up again",

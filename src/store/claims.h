@@ -41,6 +41,11 @@ MUST_CHECK enum verdict store_source_open(struct store *s, const struct source_s
                                           size_t *ret_index, struct err *e);
 void store_source_close(struct source *src); /* before its store; NULL is fine */
 
+/* Says, for as long as the connection lasts, that the source is worked on. V_CONFLICT: somebody
+ * works on another table under its name, and the two would take each other's claims; the message
+ * names both. PostgreSQL only: on SQLite nobody can see it. */
+MUST_CHECK enum verdict store_source_take_name(struct store *s, struct source *src, struct err *e);
+
 /* The type of an output column as the database names it, and its limit in characters (0: none). */
 struct source_column {
     enum { COLUMN_TEXT, COLUMN_INT, COLUMN_REAL, COLUMN_BOOL, COLUMN_JSON, COLUMN_OTHER } type;

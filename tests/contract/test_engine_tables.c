@@ -3,6 +3,7 @@
 #include "fixture_enrich.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* Refuses an update of the row `id` when `when` is true, in terms of OLD and NEW. */
 static void refuse(struct world *w, int id, const char *when) {
@@ -205,6 +206,44 @@ static void two_sources_of_one_table(void **state) {
     world_free(w);
 }
 
+/* Two files that name their source alike would take each other's claims. */
+static void one_name_for_two_tables(void **state) {
+    if (fix_kind != DB_POSTGRES)
+        skip();
+    struct world *w = world_new(*state, script_parity, NULL);
+    struct engine *other;
+    struct err e;
+    x(w->f, "CREATE TABLE songs (LIKE tracks INCLUDING ALL)");
+    world_engine(w);
+    world_engine(w); /* the same twice is one worker more */
+    struct enrich_plan plan = w->plan;
+    plan.sources[0].spec.table = world_table(w, "songs");
+    plan.sources[0].provider = &plan.providers[0];
+    const struct engine_options o = {.plan = &plan,
+                                     .store = &w->store,
+                                     .clock = &w->f->clock,
+                                     .caller = &w->callers[0].head,
+                                     .holder = "other"};
+    assert_int_equal(engine_new(&o, &other, &e), V_CONFLICT);
+    assert_non_null(strstr(e.msg, "source tracks: its table is "));
+    assert_non_null(strstr(e.msg, ".songs here, and "));
+    assert_non_null(strstr(e.msg, "tracks for a worker on "));
+    world_run(w, 130000, 10000); /* who was there goes on */
+    plan.sources[0].spec.name = STR("songs");
+    assert_ok(engine_new(&o, &other, &e));
+    engine_free(other);
+    plan.sources[0].spec.name = STR("tracks");
+    world_kill(w, 0);
+    assert_int_equal(engine_new(&o, &other, &e), V_CONFLICT);
+    world_kill(w, 1);
+    enum verdict v; /* the name was of another table once: that is fine, when the server knows */
+    for (int i = 0; (v = engine_new(&o, &other, &e)) == V_CONFLICT && i < 6000; i++)
+        usleep(10000);
+    assert_ok(v);
+    engine_free(other);
+    world_free(w);
+}
+
 /* A step that fails for good still gives back what it holds. */
 static void what_a_failure_leaves(void **state) {
     int64_t takes = 5000;
@@ -271,6 +310,7 @@ int engine_table_tests(void) {
         CASE(a_filter_that_fails_in_a_sweep),
         CASE(a_filter_that_fails),
         CASE(two_sources_of_one_table),
+        CASE(one_name_for_two_tables),
         CASE(what_a_failure_leaves),
         CASE(long_keys),
     };
