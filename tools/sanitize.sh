@@ -34,7 +34,8 @@ run_one() { # NAME OF THE SANITIZERS, BUILD FOLDER, END-TO-END SUITES
 }
 
 # Threads: catch-up has the most of them, and the slowest sanitizer.
-ALL="catchup updater serve feed cdc_ws enrich enrich_lanes dump dump_trouble verify dead_letter doctor"
+ALL="catchup updater serve feed cdc_ws enrich enrich_lanes dump dump_trouble verify dead_letter"
+ALL="$ALL doctor"
 
 for kind in ${*:-address thread}; do
     case "$kind" in

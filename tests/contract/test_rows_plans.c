@@ -105,8 +105,8 @@ static void claims_are_asked_for_by_their_whole_key(void **state) {
     struct source *src = flowsheet(f, f->s);
     static const char *const steps[] = {
         "SELECT 1", /* there are none yet */
-        "INSERT INTO claims (source, key, token, state) SELECT 'another', i::text, 1, 'held'"
-        " FROM generate_series(1, 20000) AS i",
+        ("INSERT INTO claims (source, key, token, state) SELECT 'another', i::text, 1, 'held'"
+         " FROM generate_series(1, 20000) AS i"),
         "ANALYZE claims", /* none of ours, that is, but many */
         "DELETE FROM claims WHERE key::int > 2",
         "VACUUM ANALYZE claims",
