@@ -2,10 +2,10 @@
 # Runs the suites under the sanitizers: address and undefined behaviour together, then threads.
 #   tools/sanitize.sh [address|thread ...]
 # Each has a build folder of its own (build-asan, build-tsan). Run are the unit tests, the fuzz
-# corpora, the contract suite on both databases, and end-to-end suites of catch-up, the updater and
-# event streams; with address those of the server, dumps, verify, dead letters and doctor. Any
-# report of a sanitizer ends its program at once, and so fails a test: a different exit code would
-# not do for the stand-in upstream, which tests kill.
+# corpora, the contract suite on both databases, and end-to-end suites of catch-up, the updater,
+# enrichment and event streams; with address those of the server, dumps, verify, dead letters and
+# doctor. Any report of a sanitizer ends its program at once, and so fails a test: a different exit
+# code would not do for the stand-in upstream, which tests kill.
 #
 # Nothing is suppressed. The libraries are not instrumented, but what they lock with is seen (the
 # thread sanitizer stands in for pthread's functions), and that has been enough. A suppression that
@@ -34,12 +34,13 @@ run_one() { # NAME OF THE SANITIZERS, BUILD FOLDER, END-TO-END SUITES
 }
 
 # Threads: catch-up has the most of them, and the slowest sanitizer.
-ALL="catchup updater serve feed cdc_ws dump dump_trouble verify dead_letter doctor"
+ALL="catchup updater serve feed cdc_ws enrich enrich_lanes dump dump_trouble verify dead_letter"
+ALL="$ALL doctor"
 
 for kind in ${*:-address thread}; do
     case "$kind" in
     address) run_one address,undefined build-asan "$ALL" ;;
-    thread) run_one thread build-tsan "catchup updater hn_api cdc_ws mirror_of_mirror" ;;
+    thread) run_one thread build-tsan "catchup updater hn_api cdc_ws mirror_of_mirror enrich" ;;
     *) echo "sanitize.sh: '$kind' is neither 'address' nor 'thread'" >&2; exit 2 ;;
     esac
 done

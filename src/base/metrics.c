@@ -44,7 +44,8 @@ static void add_labels(const struct metric *m, int series, struct strbuf *out) {
 }
 
 static void render_series(const struct metric *m, struct strbuf *out) {
-    for (int i = 0; i < m->n_series; i++) {
+    int n_series = atomic_load_explicit(&m->n_series, memory_order_acquire);
+    for (int i = 0; i < n_series; i++) {
         int64_t v = atomic_load_explicit(&m->value[i], memory_order_relaxed);
         if (v == METRIC_NONE)
             continue;

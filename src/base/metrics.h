@@ -27,7 +27,9 @@ struct metric {
     const char *label2; /* NULL: none */
     const char *const *label2_values;
     int n_label2;
-    int n_series;         /* all of them: label values times label2 values */
+    /* All of them: label values times label2 values. Whoever names series while others may be
+     * reading stores it behind the names, with release. */
+    _Atomic int n_series;
     const double *bounds; /* histogram: upper bounds, ascending; +Inf is added */
     int n_bounds;
     double unit; /* a rendered value is the stored integer times this; 0 counts as 1 */

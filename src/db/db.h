@@ -35,6 +35,10 @@ struct db_row;
 
 #define DB_NULL INT64_MIN
 
+/* err.code with V_RETRY: the database answers, and has ended this transaction in favour of another
+ * one (a deadlock, a serialization failure). It may be repeated at once. */
+#define DB_ROLLED_BACK 40
+
 enum db_type { DB_INT, DB_TEXT };
 
 struct db_val {

@@ -26,15 +26,25 @@ static struct pg_db *self_of(struct db *db) {
     return (struct pg_db *)db;
 }
 
+/* Where the server says too little: a file only, or that there was "a deadlock". */
+static const char *more_words(const char *state) {
+    if (state && strcmp(state, "53100") == 0)
+        return "the disk of the database is full: ";
+    if (state && strcmp(state, "40P01") == 0)
+        return "two transactions waited for each other, and PostgreSQL ended this one: ";
+    return "";
+}
+
 /* Clears the result; the verdict comes from its SQLSTATE, or from the broken connection. */
 static enum verdict failed(struct pg_db *p, PGresult *r, struct err *e) {
     const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
     const char *text = r ? PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY) : NULL;
     enum verdict v = PQstatus(p->conn) == CONNECTION_BAD ? V_RETRY : pg_verdict(state);
-    bool disk = state && strcmp(state, "53100") == 0; /* the server names a file only */
-    err_set(e, v, "postgres", pg_code(state), "%s%s%s%s",
-            disk ? "the disk of the database is full: " : "", text ? text : PQerrorMessage(p->conn),
-            state ? " SQLSTATE " : "", state ? state : "");
+    bool there = v == V_RETRY && state && PQstatus(p->conn) != CONNECTION_BAD;
+    bool rolled_back = there && strncmp(state, "40", 2) == 0;
+    err_set(e, v, "postgres", rolled_back ? DB_ROLLED_BACK : pg_code(state), "%s%s%s%s",
+            more_words(state), text ? text : PQerrorMessage(p->conn), state ? " SQLSTATE " : "",
+            state ? state : "");
     PQclear(r);
     return v;
 }

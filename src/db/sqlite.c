@@ -105,6 +105,18 @@ static enum verdict step_all(struct sqlite_db *s, sqlite3_stmt *st, db_row_fn *f
     return v;
 }
 
+/* A statement over tables of the user's that can still be made has failed for a row: a function of
+ * its filter, say, did not take a value. What is wrong with the statement itself stays wrong. */
+static enum verdict of_row(struct sqlite_db *s, int stmt, enum verdict v) {
+    sqlite3_stmt *again = NULL;
+    if (v != V_FATAL || stmt < s->head.catalog->n ||
+        (sqlite3_errcode(s->handle) & 0xff) != SQLITE_ERROR)
+        return v;
+    int rc = sqlite3_prepare_v2(s->handle, db_text(&s->head, stmt), -1, &again, NULL);
+    sqlite3_finalize(again);
+    return rc == SQLITE_OK ? V_INVALID : v;
+}
+
 /* Rows that the last statement touched itself; not those that triggers of it did. The library
  * remembers those of an earlier statement when this one touched none. */
 static int64_t touched(struct sqlite_db *s, int64_t total_before) {
@@ -126,7 +138,7 @@ static enum verdict sqlite_run(struct db *db, int stmt, const struct db_val *val
             return failed(s, e);
     }
     int64_t before = sqlite3_total_changes64(s->handle);
-    v = step_all(s, st, fn, ctx, e);
+    v = of_row(s, stmt, step_all(s, st, fn, ctx, e));
     db->changes = touched(s, before);
     return v;
 }
@@ -144,7 +156,7 @@ static enum verdict sqlite_each(struct db *db, int stmt, const struct db_col *co
                 return failed(s, e);
         }
         int64_t before = sqlite3_total_changes64(s->handle);
-        v = step_all(s, st, fn, ctx, e);
+        v = of_row(s, stmt, step_all(s, st, fn, ctx, e));
         db->changes += touched(s, before);
     }
     return v;

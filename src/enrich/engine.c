@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STOP_TRIES 3     /* of a transaction that the database ended in favour of another */
 #define STEP_MAX_MS 1000 /* a step returns at least so often: that is its heartbeat */
 
 static void set_up_lanes(struct engine *g) {
@@ -41,6 +42,8 @@ static enum verdict open_sources(struct engine *g, struct err *e) {
     enum verdict v = plan_open_sources(g->o.plan, g->store, sources, e);
     for (size_t i = 0; i < g->o.plan->n_sources; i++)
         g->works[i].source = sources[i];
+    for (size_t i = 0; v == V_OK && i < g->o.plan->n_sources; i++)
+        v = store_source_take_name(g->store, sources[i], e);
     return v == V_OK ? enrich_declare_topics(g->o.plan, sources, g->store, e) : v;
 }
 
@@ -192,7 +195,7 @@ enum verdict engine_step(struct engine *g, int64_t deadline_mono, struct err *e)
     bool there;
     enum verdict v = outage_look(&g->outage, g->store, &there, e);
     if (v == V_OK && there)
-        v = outage_bear(&g->outage, work(g, e), e);
+        v = outage_bear(&g->outage, g->store, work(g, e), e);
     if (v != V_OK)
         return v;
     int64_t next = next_work(g, engine_now(g));
@@ -232,6 +235,9 @@ enum verdict engine_stop(struct engine *g, struct err *e) {
             let_go(g, &g->rows[i]);
     if (v == V_OK)
         v = write_decided(g, true, e);
+    for (int i = 0; i < STOP_TRIES && v == V_RETRY && store_rolled_back(e); i++)
+        if ((v = store_recover(g->store, e)) == V_OK)
+            v = write_decided(g, true, e);
     if (v != V_OK && v != V_RETRY)
         v = write_given_up(g, e);
     slots = give_turns_back(g, v == V_OK ? e : &more);

@@ -19,8 +19,8 @@
 
 #define ENGINE_RING 4096 /* keys per source */
 #define ENGINE_SWEEP_MS 60000
-#define ENGINE_GATHER_MS 20 /* a result waits for others at most so long */
-#define ENGINE_BATCH 256    /* rows of a claim or a finalize */
+#define ENGINE_GATHER_MS 20 /* a result waits for others, if any may come, at most so long */
+#define ENGINE_BATCH 512    /* rows of a claim or a finalize */
 #define ENGINE_BUSY_MAX 512 /* rows held at once */
 
 struct engine_options {

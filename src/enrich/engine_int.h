@@ -64,7 +64,8 @@ struct work {
     atomic_bool lost;   /* the ring has dropped a key since the last scan began */
     /* the sweep */
     int64_t sweep_at, due_at, scanned_at, count_at;
-    bool scanning;
+    int64_t deaths_until; /* until then rows wait whose workers have died */
+    bool scanning, tells; /* of rows that it passes by */
     struct arena cursor_arena;
     struct str cursor; /* absent: from the first */
 };

@@ -149,6 +149,7 @@ static void pass_over(struct engine *g, size_t source, const struct err *e) {
     char key[120];
     snprintf(key, sizeof key, "%.*s", STR_FMT(w->picked[0]));
     log_warn("the table refuses that this row be claimed", LS("key", key), LE(e));
+    enrich_refused(source, STEP_CLAIM);
     if (w->picked_from[0] == FROM_FEED)
         enrich_event(source, EVENT_IGNORED);
     forget_picked(w, 1);

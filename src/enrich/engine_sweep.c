@@ -9,33 +9,74 @@
 #include <string.h>
 
 #define PAGE 256
-#define SCAN_REST_MS 1000 /* between two scans */
-#define LOST_REST_MS 50   /* likewise, where a ring has dropped keys: there is much to be found */
-#define COUNT_MS 5000     /* at least, between two countings of all rows, */
-#define COUNT_REST 100    /* so many times as long as one takes, */
+#define SCAN_REST_MS 1000   /* between two scans */
+#define LOST_REST_MS 50     /* likewise, where a ring has dropped keys: there is much to be found */
+#define DEATHS_LOOK_MS 5000 /* likewise, while rows wait whose workers have died */
+#define COUNT_MS 5000       /* at least, between two countings of all rows, */
+#define COUNT_REST 100      /* so many times as long as one takes, */
 #define COUNT_AGAIN_MS 600000 /* and after one that had to be given up */
 #define COUNT_MOST_MS 2000
+#define ERROR_MAX 400
 
 static size_t number_of(const struct engine *g, const struct work *w) {
     return (size_t)(w - g->works);
 }
 
-/* Frees what the dead held, and hands it straight to the lanes: somebody has waited for it long
- * enough. What has no room in the ring is pending, and the scan comes to it. */
+static void name_of(const struct engine *g, const struct work *w, char out[64]) {
+    snprintf(out, 64, "%.*s", STR_FMT(engine_source(g, number_of(g, w))->spec.name));
+}
+
+static void tell_of_row(const struct engine *g, const struct work *w, const char *what,
+                        struct str key, struct str why) {
+    char name[64], text[120], error[ERROR_MAX];
+    name_of(g, w, name);
+    snprintf(text, sizeof text, "%.*s", STR_FMT(key));
+    snprintf(error, sizeof error, "%.*s", STR_FMT(why));
+    log_warn(what, LS("source", name), LS("key", text), LS("error", error));
+}
+
+/* A row that is free again goes straight to the lanes: somebody has waited for it long enough. What
+ * has no room in the ring is pending, and the scan comes to it. */
+static void take_swept(struct engine *g, struct work *w, const struct swept_row *r, int64_t now) {
+    size_t source = number_of(g, w);
+    if (r->how == SWEPT_REFUSED) {
+        tell_of_row(g, w, "the table refuses that this row be freed: it is left alone for an hour",
+                    r->key, r->why);
+        enrich_refused(source, STEP_SWEEP);
+        return;
+    }
+    enrich_claim(source, CLAIMS_SWEPT);
+    if (r->how == SWEPT_FAILED) {
+        tell_of_row(g, w, "this row has failed: its workers died, or lost it", r->key,
+                    STR("max_attempts"));
+        enrich_final(source, ROW_FAILED);
+    } else if (r->wait_ms == 0) {
+        (void)keyring_push_if_room(w->ring, r->key, FROM_SWEEP);
+    } else if (now + r->wait_ms > w->deaths_until) {
+        w->deaths_until = now + r->wait_ms;
+    }
+}
+
+/* What was claimed before the database was back may be with somebody who could not reach it either.
+ */
 static enum verdict free_stale(struct engine *g, struct work *w, struct err *e) {
-    struct str keys[PAGE];
+    struct swept_row rows[PAGE];
     size_t n = PAGE;
     enum verdict v = V_OK;
+    int64_t now = engine_now(g);
+    const struct sweep_ask ask = {
+        .max = PAGE,
+        .max_attempts = engine_source(g, number_of(g, w))->max_attempts,
+        .spare_ago = g->outage.back_at ? now - g->outage.back_at : -1,
+    };
     while (v == V_OK && n == PAGE) {
         fault_hit("enrich_before_sweep");
-        v = store_sweep(g->store, w->source, PAGE, &g->scratch, keys, &n, e);
+        v = store_sweep(g->store, w->source, &ask, &g->scratch, rows, &n, e);
         if (v != V_OK)
             return v;
         fault_hit("enrich_after_sweep");
-        for (size_t i = 0; i < n; i++) {
-            enrich_claim(number_of(g, w), CLAIMS_SWEPT);
-            (void)keyring_push_if_room(w->ring, keys[i], FROM_SWEEP);
-        }
+        for (size_t i = 0; i < n; i++)
+            take_swept(g, w, &rows[i], now);
         if (n)
             log_info("claims that nobody finished were freed", LI("rows", n));
     }
@@ -53,11 +94,12 @@ static enum verdict recheck(struct engine *g, struct work *w, struct err *e) {
     return v;
 }
 
-static void begin_scan(struct work *w, int64_t now) {
+static void begin_scan(struct work *w, int64_t now, bool tells) {
     w->scanning = true;
+    w->tells = tells;
     w->scanned_at = now;
     w->cursor = STR_NONE;
-    w->due_at = NO_DEADLINE;
+    w->due_at = now < w->deaths_until ? now + DEATHS_LOOK_MS : NO_DEADLINE;
     atomic_store(&w->lost, false);
 }
 
@@ -75,10 +117,6 @@ static size_t page_size(const struct engine *g, const struct work *w) {
     return room < PAGE ? room : PAGE;
 }
 
-static void name_of(const struct engine *g, const struct work *w, char out[64]) {
-    snprintf(out, 64, "%.*s", STR_FMT(engine_source(g, number_of(g, w))->spec.name));
-}
-
 static void offer_found(const struct engine *g, struct work *w, struct str key) {
     char name[64];
     if (key.n <= KEYRING_KEY_MAX) {
@@ -90,18 +128,27 @@ static void offer_found(const struct engine *g, struct work *w, struct str key) 
              LI("most", KEYRING_KEY_MAX));
 }
 
+/* It is met by every scan, and told of by those that come with a sweep. */
+static void pass_by(const struct engine *g, const struct work *w, const struct row_refusal *r) {
+    enrich_refused(number_of(g, w), STEP_FILTER);
+    if (w->tells)
+        tell_of_row(g, w, "the filter cannot be evaluated for this row: it is passed over", r->key,
+                    r->why);
+}
+
 static enum verdict scan(struct engine *g, struct work *w, size_t page, struct err *e) {
-    struct str keys[PAGE];
-    size_t n;
-    enum verdict v = store_pending(g->store, w->source, w->cursor, page, &g->scratch, keys, &n, e);
+    struct row_page found;
+    enum verdict v = store_pending(g->store, w->source, w->cursor, page, &g->scratch, &found, e);
     w->scanning = v == V_RETRY;
     if (v != V_OK)
         return v;
-    for (size_t i = 0; i < n; i++)
-        offer_found(g, w, keys[i]);
-    w->scanning = n == page;
+    for (size_t i = 0; i < found.n; i++)
+        offer_found(g, w, found.keys[i]);
+    for (size_t i = 0; i < found.n_refused; i++)
+        pass_by(g, w, &found.refused[i]);
+    w->scanning = found.last.p != NULL;
     arena_reset(&w->cursor_arena);
-    w->cursor = w->scanning ? arena_str(&w->cursor_arena, keys[n - 1]) : STR_NONE;
+    w->cursor = arena_str(&w->cursor_arena, found.last);
     return V_OK;
 }
 
@@ -135,19 +182,32 @@ static int64_t due(const struct work *w) {
 
 /* What a row of this table spoils (a filter that divides by its nothing, a trigger that says no) is
  * told, and left for the next time: other rows and other sources go on. */
-static enum verdict tolerate(const struct engine *g, const struct work *w, enum verdict v,
-                             const struct err *e) {
+static enum verdict tolerate(const struct engine *g, const struct work *w, const char *what,
+                             enum verdict v, const struct err *e) {
     if (!row_is_refused(v))
         return v;
     char name[64];
     name_of(g, w, name);
-    log_error("a row of this source hinders its sweep", LS("source", name), LE(e));
+    log_error(what, LS("source", name), LE(e));
     return V_OK;
 }
 
+/* A connection that was made anew has to say so again. Nothing is ended here: whoever comes later
+ * is told at start. */
+static enum verdict keep_name(struct engine *g, struct work *w, struct err *e) {
+    return tolerate(g, w, "two tables have one name of a source",
+                    store_source_take_name(g->store, w->source, e), e);
+}
+
 static enum verdict sweep(struct engine *g, struct work *w, struct err *e) {
-    enum verdict v = tolerate(g, w, free_stale(g, w, e), e);
-    return v == V_OK ? tolerate(g, w, recheck(g, w, e), e) : v;
+    enum verdict named = keep_name(g, w, e);
+    if (named != V_OK)
+        return named;
+    enum verdict v =
+        tolerate(g, w, "a row hinders the sweep of its source", free_stale(g, w, e), e);
+    return v == V_OK ? tolerate(g, w, "a row without a match may not be looked up again",
+                                recheck(g, w, e), e)
+                     : v;
 }
 
 enum verdict sweep_work(struct engine *g, struct work *w, struct err *e) {
@@ -158,15 +218,15 @@ enum verdict sweep_work(struct engine *g, struct work *w, struct err *e) {
         if (v != V_OK)
             return v;
         w->sweep_at = now + ENGINE_SWEEP_MS;
-        begin_scan(w, now);
+        begin_scan(w, now, true);
     } else if (now >= due(w) && !w->scanning) {
-        begin_scan(w, now);
+        begin_scan(w, now, false);
     }
     size_t page = w->scanning ? page_size(g, w) : 0;
     if (page)
-        v = tolerate(g, w, scan(g, w, page, e), e);
+        v = tolerate(g, w, "a row hinders the scan of its source", scan(g, w, page, e), e);
     if (v == V_OK && now >= w->count_at)
-        v = tolerate(g, w, count(g, w, e), e);
+        v = tolerate(g, w, "the rows of this source cannot be counted", count(g, w, e), e);
     return v;
 }
 

@@ -66,6 +66,7 @@ static void to_release(struct engine *g, struct row *r, struct release release) 
 static enum verdict finalize_refused(struct engine *g, struct work *w, struct row *r,
                                      struct err *e) {
     log_row("the table refuses what was found", r, e->msg);
+    enrich_refused(r->source, STEP_RESULT);
     struct str error = arena_str(&r->arena, str_of(e->msg));
     r->verdict.state = ROW_FAILED;
     r->verdict.values = STR_NONE;
@@ -152,6 +153,7 @@ static enum verdict release_each(struct engine *g, struct work *w, struct row **
         v = release(g, w, &rows[*ret_done], 1, e);
         if (row_is_refused(v)) {
             log_row("the table refuses that this row be given back", rows[*ret_done], e->msg);
+            enrich_refused(rows[*ret_done]->source, STEP_RELEASE);
             engine_free_row(g, rows[*ret_done]);
             v = V_OK;
         }
@@ -187,16 +189,25 @@ enum verdict write_given_up(struct engine *g, struct err *e) {
     return v;
 }
 
-static bool is_due(const struct engine *g, const struct work *w) {
+/* Whether results wait for others: for as long as there may be others. */
+static bool more_to_come(const struct engine *g, const struct work *w) {
+    const struct plan_source *src = engine_source(g, (size_t)(w - g->works));
+    const struct lane *l = &g->lanes[src->provider - g->o.plan->providers];
+    return l->turnstile.in_flight || l->n_ready || (work_keys(w) && g->n_unused);
+}
+
+static int64_t due_at(const struct engine *g, const struct work *w) {
     size_t n = w->n_finals + w->n_releases;
-    return n >= ENGINE_BATCH || (n && engine_now(g) >= w->decided_at + ENGINE_GATHER_MS);
+    if (n == 0)
+        return NO_DEADLINE;
+    return n < ENGINE_BATCH && more_to_come(g, w) ? w->decided_at + ENGINE_GATHER_MS : 0;
 }
 
 enum verdict write_decided(struct engine *g, bool all, struct err *e) {
     enum verdict v = V_OK;
     for (size_t i = 0; v == V_OK && i < g->o.plan->n_sources; i++) {
         struct work *w = &g->works[i];
-        if (!all && !is_due(g, w))
+        if (!all && engine_now(g) < due_at(g, w))
             continue;
         v = write_finals(g, w, e);
         if (v == V_OK)
@@ -208,9 +219,9 @@ enum verdict write_decided(struct engine *g, bool all, struct err *e) {
 int64_t write_next(const struct engine *g) {
     int64_t next = NO_DEADLINE;
     for (size_t i = 0; i < g->o.plan->n_sources; i++) {
-        const struct work *w = &g->works[i];
-        if (w->n_finals + w->n_releases && w->decided_at + ENGINE_GATHER_MS < next)
-            next = w->decided_at + ENGINE_GATHER_MS;
+        int64_t due = due_at(g, &g->works[i]);
+        if (due < next)
+            next = due;
     }
     return next;
 }

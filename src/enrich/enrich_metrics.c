@@ -10,6 +10,7 @@ static const char *source_names[PLAN_SOURCES_MAX], *lane_names[ENRICH_LANES_MAX]
 static size_t n_sources, n_lanes;
 static const char *const event_results[] = {"won", "lost", "dropped", "ignored"};
 static const char *const claim_results[] = {"won", "lost", "raced", "swept"};
+static const char *const step_names[] = {"filter", "claim", "result", "release", "sweep"};
 static const char *const call_results[] = {"match",     "no_match", "rejected",
                                            "transient", "wait",     "auth"};
 static const char *const state_names[] = {"pending", "enriching", "enriched_match",
@@ -46,6 +47,18 @@ static struct metric m_claims = {
     .label2 = "result",
     .label2_values = claim_results,
     .n_label2 = CLAIMS_RESULTS};
+static struct metric m_refused = {
+    .name = "tain_enrich_refused_total",
+    .help =
+        "Rows that were passed over because the filter cannot be evaluated for them, or because "
+        "their table refused the claim, the result, the release or the sweep.",
+    .measure = "rows",
+    .type = METRIC_COUNTER,
+    .label = "source",
+    .label_values = source_names,
+    .label2 = "step",
+    .label2_values = step_names,
+    .n_label2 = STEPS};
 static struct metric m_finals = {.name = "tain_enrich_finished_total",
                                  .help = "Rows that this process brought to a final state.",
                                  .measure = "rows",
@@ -138,9 +151,10 @@ struct metric m_enrich_in_flight = {.name = "tain_enrich_in_flight",
                                     .label = "lane",
                                     .label_values = lane_names};
 
-struct metric *const enrich_metrics[] = {
-    &m_received,  &m_events, &m_claims,  &m_finals,           &m_rows,  &m_oldest, &m_calls,
-    &m_call_time, &m_wait,   &m_blocked, &m_enrich_in_flight, &m_state, &m_budget, &m_due};
+struct metric *const enrich_metrics[] = {&m_received,  &m_events, &m_claims,  &m_refused,
+                                         &m_finals,    &m_rows,   &m_oldest,  &m_calls,
+                                         &m_call_time, &m_wait,   &m_blocked, &m_enrich_in_flight,
+                                         &m_state,     &m_budget, &m_due};
 const size_t enrich_n_metrics = ARRAY_LEN(enrich_metrics);
 
 static void copy_name(char out[NAME_MAX_BYTES], struct str name) {
@@ -155,7 +169,8 @@ static void count_series(void) {
         if (!m->label)
             continue;
         int n = (int)(m->label_values == lane_names ? n_lanes : n_sources);
-        m->n_series = n * (m->label2 ? m->n_label2 : 1);
+        atomic_store_explicit(&m->n_series, n * (m->label2 ? m->n_label2 : 1),
+                              memory_order_release);
     }
 }
 
@@ -197,6 +212,10 @@ void enrich_event(size_t source, enum enrich_event_result r) {
 
 void enrich_claim(size_t source, enum enrich_claim_result r) {
     metric_add(&m_claims, metric_series(&m_claims, (int)source, (int)r), 1);
+}
+
+void enrich_refused(size_t source, enum enrich_step step) {
+    metric_add(&m_refused, metric_series(&m_refused, (int)source, (int)step), 1);
 }
 
 void enrich_final(size_t source, enum source_state state) {

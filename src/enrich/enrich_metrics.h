@@ -10,6 +10,8 @@
 /* What became of an event: in the end each has exactly one of these. */
 enum enrich_event_result { EVENT_WON, EVENT_LOST, EVENT_DROPPED, EVENT_IGNORED, EVENT_RESULTS };
 enum enrich_claim_result { CLAIMS_WON, CLAIMS_LOST, CLAIMS_RACED, CLAIMS_SWEPT, CLAIMS_RESULTS };
+/* What its table, or the filter, did not let us do with a row. */
+enum enrich_step { STEP_FILTER, STEP_CLAIM, STEP_RESULT, STEP_RELEASE, STEP_SWEEP, STEPS };
 enum enrich_call_result {
     CALLS_MATCH,
     CALLS_NO_MATCH,
@@ -28,6 +30,7 @@ int enrich_metrics_lane(struct str name);
 void enrich_received(size_t source);
 void enrich_event(size_t source, enum enrich_event_result r);
 void enrich_claim(size_t source, enum enrich_claim_result r);
+void enrich_refused(size_t source, enum enrich_step step);
 void enrich_final(size_t source, enum source_state state);
 void enrich_call(int lane, enum enrich_call_result r, int64_t elapsed_ms);
 void enrich_lane_state(int lane, enum lane_why why, int64_t wait_ms);

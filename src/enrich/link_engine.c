@@ -134,7 +134,7 @@ enum verdict link_engine_step(struct link_engine *g, int64_t deadline_mono, stru
     bool there;
     enum verdict v = outage_look(&g->outage, g->store, &there, e);
     if (v == V_OK && there)
-        v = outage_bear(&g->outage, work(g, e), e);
+        v = outage_bear(&g->outage, g->store, work(g, e), e);
     if (v != V_OK)
         return v;
     int64_t next = next_work(g, link_now(g));

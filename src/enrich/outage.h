@@ -12,10 +12,13 @@ struct outage {
     const struct clock *clock;
     int64_t again_at;      /* while it lasts: when to look */
     _Atomic int64_t since; /* clock_mono(), 0: the database answers */
+    int64_t back_at;       /* when the last one ended; 0: there was none */
 };
 
-/* V_RETRY begins one and is V_OK then; any other verdict is answered as it is. */
-MUST_CHECK enum verdict outage_bear(struct outage *o, enum verdict v, struct err *e);
+/* V_RETRY begins one and is V_OK then; any other verdict is answered as it is. A database that only
+ * ended a transaction is there: the next step repeats it. */
+MUST_CHECK enum verdict outage_bear(struct outage *o, struct store *s, enum verdict v,
+                                    struct err *e);
 /* Looks whether it is over, when it is time to. *ret_there: there is no outage (any more). */
 MUST_CHECK enum verdict outage_look(struct outage *o, struct store *s, bool *ret_there,
                                     struct err *e);

@@ -30,7 +30,9 @@ enum verdict patience_bear(struct patience *p, struct err *e) {
     if (!atomic_load(&p->down_since))
         atomic_store(&p->down_since, clock_mono(p->clock));
     if (++p->tries == TELL_AFTER_TRIES)
-        log_warn("the database does not answer; trying on", LE(e));
+        log_warn(store_rolled_back(e) ? "the database ends our transactions; repeating them"
+                                      : "the database does not answer; trying on",
+                 LE(e));
     if (gave_up(p) && stop_raised(p->stop))
         return err_wrap(e, V_STOPPED, "stopped while the database was away");
     if (gave_up(p))

@@ -129,12 +129,6 @@ struct str source_error(struct store *s, struct str text) {
     return (struct str){t.p, at};
 }
 
-static enum verdict take_done(void *ctx, const struct db_row *row) {
-    bool *done = ctx;
-    done[db_row_int(row, 0)] = true;
-    return V_OK;
-}
-
 /* A value that a type cannot hold is the table's refusal, like a constraint. */
 static enum verdict judged(const struct source *src, enum verdict v, struct str key, size_t n,
                            struct err *e) {
@@ -147,69 +141,77 @@ static enum verdict judged(const struct source *src, enum verdict v, struct str 
 
 /* What is said of the rows, as the statements of PostgreSQL want it. */
 struct said {
-    struct store *s;
-    struct str *keys;
-    struct strbuf map;
+    struct source_keys keys;
+    const int64_t *tokens;
+    const struct str *classes, *errors;
+    bool *done;
 };
 
-static void say_text(struct said *m, const char *name, struct str text) {
-    strbuf_addf(&m->map, ",\"%s\":", name);
-    if (text.p)
-        strbuf_add_json(&m->map, text);
-    else
-        strbuf_adds(&m->map, "null");
+static enum verdict take_done(void *ctx, const struct db_row *row) {
+    const struct said *m = ctx;
+    size_t at;
+    if (!source_keys_find(&m->keys, db_row_text(row, 0), &at))
+        return V_FATAL;
+    m->done[at] = true;
+    return V_OK;
 }
 
-static void say_begin(struct said *m, size_t i, struct str key, int64_t token,
-                      struct str error_class, struct str error) {
-    m->keys[i] = key;
-    strbuf_addc(&m->map, i ? ',' : '{');
-    strbuf_add_json(&m->map, key);
-    strbuf_addf(&m->map, ":{\"n\":%zu,\"t\":%lld", i, (long long)token);
-    say_text(m, "c", source_error(m->s, error_class));
-    say_text(m, "e", source_error(m->s, error));
-}
-
-static enum verdict run_said(struct store *s, struct source *src, enum source_stmt stmt,
-                             struct said *m, size_t n, bool *ret_done, struct err *e) {
-    struct str *maps = texts_of(s, n);
-    strbuf_addc(&m->map, '}');
-    maps[0] = strbuf_str(&m->map);
-    const struct db_col cols[] = {DB_TEXTS(m->keys), DB_TEXTS(maps)};
-    if (m->map.overflow)
-        return err_set(e, V_LIMIT, "source", 0, "more than %zu bytes at once", MAP_MAX);
-    return db_each(s->db, src->stmts[stmt], cols, ARRAY_LEN(cols), n, take_done, ret_done, e);
+static enum verdict run_said(struct store *s, const struct source *src, enum source_stmt stmt,
+                             struct said *m, struct db_col fifth, struct db_col sixth,
+                             struct err *e) {
+    const struct db_col cols[] = {DB_TEXTS(m->keys.keys),
+                                  DB_INTS(m->tokens),
+                                  DB_TEXTS(m->classes),
+                                  DB_TEXTS(m->errors),
+                                  fifth,
+                                  sixth};
+    return db_each(s->db, src->stmts[stmt], cols, ARRAY_LEN(cols), m->keys.n, take_done, m, e);
 }
 
 static enum verdict finalize_pg(struct store *s, struct source *src,
-                                const struct verdict_on_row *rows, size_t n, bool *ret_done,
-                                struct err *e) {
-    struct said m = {.s = s, .keys = texts_of(s, n)};
-    strbuf_init(&m.map, MAP_MAX);
+                                const struct verdict_on_row *rows, const struct source_keys *keys,
+                                bool *ret_done, struct err *e) {
+    size_t n = keys->n;
+    struct str *classes = texts_of(s, n), *errors = texts_of(s, n), *outcomes = texts_of(s, n),
+               *maps = texts_of(s, n);
+    int64_t *tokens = ints_of(s, n);
+    struct said m = {*keys, tokens, classes, errors, ret_done};
+    CLEANUP(strbuf_release) struct strbuf map;
+    strbuf_init(&map, MAP_MAX);
     for (size_t i = 0; i < n; i++) {
         const struct verdict_on_row *r = &rows[i];
-        say_begin(&m, i, r->key, r->token, r->error_class, r->error);
-        strbuf_addf(&m.map, ",\"s\":\"%s\",\"v\":", source_outcomes[r->state]);
-        strbuf_add_str(&m.map, r->values.p ? r->values : STR("{}"));
-        strbuf_addc(&m.map, '}');
+        tokens[i] = r->token;
+        classes[i] = source_error(s, r->error_class);
+        errors[i] = source_error(s, r->error);
+        outcomes[i] = str_of(source_outcomes[r->state]);
+        strbuf_addc(&map, i ? ',' : '{');
+        strbuf_add_json(&map, r->key);
+        strbuf_addf(&map, ":{\"s\":\"%s\",\"v\":", source_outcomes[r->state]);
+        strbuf_add_str(&map, r->values.p ? r->values : STR("{}"));
+        strbuf_addc(&map, '}');
     }
-    enum verdict v = run_said(s, src, SRC_FINALIZE, &m, n, ret_done, e);
-    strbuf_release(&m.map);
-    return v;
+    strbuf_addc(&map, '}');
+    if (map.overflow)
+        return err_set(e, V_LIMIT, "source", 0, "more than %zu bytes at once", MAP_MAX);
+    maps[0] = strbuf_str(&map);
+    return run_said(s, src, SRC_FINALIZE, &m, DB_TEXTS(outcomes), DB_TEXTS(maps), e);
 }
 
 static enum verdict release_pg(struct store *s, struct source *src, const struct release *rows,
-                               size_t n, bool *ret_done, struct err *e) {
-    struct said m = {.s = s, .keys = texts_of(s, n)};
-    strbuf_init(&m.map, MAP_MAX);
+                               const struct source_keys *keys, bool *ret_done, struct err *e) {
+    size_t n = keys->n;
+    struct str *classes = texts_of(s, n), *errors = texts_of(s, n);
+    int64_t *tokens = ints_of(s, n), *spent = ints_of(s, n), *waits = ints_of(s, n);
+    struct said m = {*keys, tokens, classes, errors, ret_done};
     for (size_t i = 0; i < n; i++) {
         const struct release *r = &rows[i];
-        say_begin(&m, i, r->key, r->token, r->error_class, r->error);
-        strbuf_addf(&m.map, ",\"a\":%d,\"w\":%lld}", r->spent ? 1 : 0, (long long)r->wait_ms);
+        tokens[i] = r->token;
+        classes[i] = source_error(s, r->error_class);
+        errors[i] = source_error(s, r->error);
+        spent[i] = r->spent ? 1 : 0;
+        waits[i] = r->wait_ms;
     }
-    enum verdict v = run_said(s, src, SRC_RELEASE, &m, n, ret_done, e);
-    strbuf_release(&m.map);
-    return v;
+    return run_said(s, src, SRC_RELEASE, &m, DB_INTS(spent), DB_INTS(waits), e);
 }
 
 static bool is_object(struct store *s, struct str json) {
@@ -235,15 +237,22 @@ static enum verdict check_results(struct store *s, const struct source *src,
     return V_OK;
 }
 
-/* A map has one entry for a key. Twice, which is a zombie beside its successor, they go one after
+/* A key is said something of once. Twice, which is a zombie beside its successor, they go one after
  * the other. */
-static bool has_twins(struct store *s, const struct str *keys, size_t n) {
-    struct source_keys sorted;
-    source_keys_sort(&sorted, keys, n, &s->scratch);
-    for (size_t i = 1; i < n; i++)
-        if (str_eq(keys[sorted.order[i - 1]], keys[sorted.order[i]]))
+static bool has_twins(const struct source_keys *k) {
+    for (size_t i = 1; i < k->n; i++)
+        if (str_eq(k->keys[k->order[i - 1]], k->keys[k->order[i]]))
             return true;
     return false;
+}
+
+static enum verdict finalize_one(struct store *s, struct source *src,
+                                 const struct verdict_on_row *row, bool *ret_done, struct err *e) {
+    if (!store_is_shared(s))
+        return source_lite_finalize(s, src, row, ret_done, e);
+    struct source_keys key;
+    source_keys_sort(&key, &row->key, 1, &s->scratch);
+    return finalize_pg(s, src, row, &key, ret_done, e);
 }
 
 static enum verdict finalize_each(struct store *s, struct source *src,
@@ -253,8 +262,7 @@ static enum verdict finalize_each(struct store *s, struct source *src,
     if (v != V_OK)
         return v;
     for (size_t i = 0; i < n && v == V_OK; i++)
-        v = store_is_shared(s) ? finalize_pg(s, src, &rows[i], 1, &ret_done[i], e)
-                               : source_lite_finalize(s, src, &rows[i], &ret_done[i], e);
+        v = finalize_one(s, src, &rows[i], &ret_done[i], e);
     return store_end(s, v, e);
 }
 
@@ -268,13 +276,24 @@ enum verdict store_finalize(struct store *s, struct source *src, const struct ve
     if (v != V_OK || !n)
         return v;
     struct str *keys = texts_of(s, n);
+    struct source_keys sorted;
     for (size_t i = 0; i < n; i++)
         keys[i] = rows[i].key;
-    v = store_is_shared(s) && !has_twins(s, keys, n) ? finalize_pg(s, src, rows, n, ret_done, e)
-                                                     : finalize_each(s, src, rows, n, ret_done, e);
+    source_keys_sort(&sorted, keys, n, &s->scratch);
+    v = store_is_shared(s) && !has_twins(&sorted) ? finalize_pg(s, src, rows, &sorted, ret_done, e)
+                                                  : finalize_each(s, src, rows, n, ret_done, e);
     if (v != V_OK)
         memset(ret_done, 0, n * sizeof *ret_done);
     return judged(src, v, rows[0].key, n, e);
+}
+
+static enum verdict release_one(struct store *s, struct source *src, const struct release *row,
+                                bool *ret_done, struct err *e) {
+    if (!store_is_shared(s))
+        return source_lite_release(s, src, row, ret_done, e);
+    struct source_keys key;
+    source_keys_sort(&key, &row->key, 1, &s->scratch);
+    return release_pg(s, src, row, &key, ret_done, e);
 }
 
 static enum verdict release_each(struct store *s, struct source *src, const struct release *rows,
@@ -283,8 +302,7 @@ static enum verdict release_each(struct store *s, struct source *src, const stru
     if (v != V_OK)
         return v;
     for (size_t i = 0; i < n && v == V_OK; i++)
-        v = store_is_shared(s) ? release_pg(s, src, &rows[i], 1, &ret_done[i], e)
-                               : source_lite_release(s, src, &rows[i], &ret_done[i], e);
+        v = release_one(s, src, &rows[i], &ret_done[i], e);
     return store_end(s, v, e);
 }
 
@@ -297,10 +315,12 @@ enum verdict store_release(struct store *s, struct source *src, const struct rel
     if (!n)
         return V_OK;
     struct str *keys = texts_of(s, n);
+    struct source_keys sorted;
     for (size_t i = 0; i < n; i++)
         keys[i] = rows[i].key;
-    enum verdict v = store_is_shared(s) && !has_twins(s, keys, n)
-                         ? release_pg(s, src, rows, n, ret_done, e)
+    source_keys_sort(&sorted, keys, n, &s->scratch);
+    enum verdict v = store_is_shared(s) && !has_twins(&sorted)
+                         ? release_pg(s, src, rows, &sorted, ret_done, e)
                          : release_each(s, src, rows, n, ret_done, e);
     if (v != V_OK)
         memset(ret_done, 0, n * sizeof *ret_done);

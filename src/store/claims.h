@@ -13,6 +13,7 @@
 #define SOURCE_COLUMNS_MAX 60 /* SQLite makes no larger object */
 #define CLAIM_BATCH_MAX 512
 #define SWEEP_GRACE_MS 60000 /* beyond the end of a lease; a lease is longer than any call */
+#define SWEEP_REFUSED_MS 3600000
 
 enum source_state { ROW_PENDING, ROW_BUSY, ROW_MATCH, ROW_NO_MATCH, ROW_FAILED, ROW_STATES };
 
@@ -39,6 +40,11 @@ MUST_CHECK enum verdict store_source_open(struct store *s, const struct source_s
                                           struct source **ret, const char **ret_field,
                                           size_t *ret_index, struct err *e);
 void store_source_close(struct source *src); /* before its store; NULL is fine */
+
+/* Says, for as long as the connection lasts, that the source is worked on. V_CONFLICT: somebody
+ * works on another table under its name, and the two would take each other's claims; the message
+ * names both. PostgreSQL only: on SQLite nobody can see it. */
+MUST_CHECK enum verdict store_source_take_name(struct store *s, struct source *src, struct err *e);
 
 /* The type of an output column as the database names it, and its limit in characters (0: none). */
 struct source_column {
@@ -101,18 +107,46 @@ MUST_CHECK enum verdict store_release(struct store *s, struct source *src,
                                       const struct release *rows, size_t n, bool *ret_done,
                                       struct err *e);
 
+struct sweep_ask {
+    size_t max;        /* rows at most; at least 1 */
+    int max_attempts;  /* a worker's death at this attempt is the last; 0: none is */
+    int64_t spare_ago; /* a claim made so many milliseconds ago, or before, costs no attempt: the
+                          database itself was away; negative: each costs one */
+};
+enum swept {
+    SWEPT_PENDING, /* pending again; from the second death on not before wait_ms */
+    SWEPT_FAILED,  /* final: class "worker_died" */
+    SWEPT_REFUSED, /* the table, or the filter, did not let it; it is left alone for
+                      SWEEP_REFUSED_MS */
+};
+struct swept_row {
+    struct str key;
+    enum swept how;
+    int64_t wait_ms;
+    struct str why; /* refused: what the database said */
+};
 /* Frees claims whose lease ended SWEEP_GRACE_MS ago or whose holder is a process of this host that
- * is gone, and rows within the filter that are busy
- * without a claim for as long (without `since`, or where it is NULL: at once); their keys (at most
- * max) are pending again. Rows beyond the filter may be another source's. */
-MUST_CHECK enum verdict store_sweep(struct store *s, struct source *src, size_t max,
-                                    struct arena *a, struct str *ret_keys, size_t *ret_n,
-                                    struct err *e);
+ * is gone, and rows within the filter that are busy without a claim for as long (without `since`,
+ * or where it is NULL: at once). ret has room for ask->max. Rows beyond the filter may be another
+ * source's. A row that cannot be freed hinders no other. */
+MUST_CHECK enum verdict store_sweep(struct store *s, struct source *src,
+                                    const struct sweep_ask *ask, struct arena *a,
+                                    struct swept_row *ret, size_t *ret_n, struct err *e);
+
+struct row_page {
+    struct str *keys;
+    size_t n;
+    struct row_refusal {
+        struct str key, why;
+    } * refused; /* for which the filter cannot be evaluated */
+    size_t n_refused;
+    struct str last; /* go on behind it; absent: this was the last page */
+};
 /* Rows that are pending and due, in the order of the key, behind `after` (absent: from the first):
- * what nobody may have been told of. */
+ * what nobody may have been told of. At most max are looked at; all of it is in the arena. */
 MUST_CHECK enum verdict store_pending(struct store *s, struct source *src, struct str after,
-                                      size_t max, struct arena *a, struct str *ret_keys,
-                                      size_t *ret_n, struct err *e);
+                                      size_t max, struct arena *a, struct row_page *ret,
+                                      struct err *e);
 struct row_peek {
     struct str key, row; /* a JSON object of the inputs, as a claim has it */
 };

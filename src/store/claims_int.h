@@ -32,10 +32,17 @@ enum source_stmt {
     SRC_FENCE_RELEASE,
     SRC_RELEASE,
     SRC_SWEEP,
+    SRC_SWEEP_ONE,
+    SRC_STALE, /* keys of what SRC_SWEEP would take */
     SRC_ORPHANS,
+    SRC_ORPHANS_ONE,
+    SRC_BUSY, /* keys of what SRC_ORPHANS may take: the filter is not looked at */
+    SRC_SWEEP_REFUSED,
     SRC_ORPHAN_FREE, /* SQLite */
     SRC_PENDING,
     SRC_PENDING_AFTER,
+    SRC_PENDING_BETWEEN,
+    SRC_UNFILTERED, /* what is pending, whatever the filter says */
     SRC_PEEK,
     SRC_RECHECK,
     SRC_RECHECK_ROW, /* SQLite */
@@ -88,6 +95,20 @@ MUST_CHECK enum verdict source_filter_check(enum db_kind kind, struct str filter
 /* Fills a template; V_LIMIT: it is too long. */
 MUST_CHECK enum verdict source_fill(const struct source *src, const char *text, struct strbuf *out,
                                     struct err *e);
+
+/* The table said no, or the filter: that is of one row, not of the database. */
+static inline bool source_refused(enum verdict v) {
+    return v == V_CONFLICT || v == V_INVALID || v == V_LIMIT;
+}
+
+/* Keys of an answer's first column, at most max. */
+struct source_key_list {
+    struct arena *a;
+    struct str *keys;
+    size_t n, max;
+};
+struct source_key_list source_key_list(struct arena *a, size_t max);
+enum verdict source_take_key(void *list, const struct db_row *row); /* a db_row_fn */
 
 extern const char *const source_outcomes[ROW_STATES]; /* NULL: it is not final */
 /* At most 500 characters of an error, as text; in the scratch arena. */

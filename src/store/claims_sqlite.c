@@ -49,20 +49,57 @@
 #define RELEASE \
     "UPDATE {table} SET {status} = {pending}{since_none}" OF_KEY " AND {name}.{status} = {busy}"
 
-#define SWEEP                                                                                   \
-    "UPDATE claims SET token = token + 1, state = 'free', holder = NULL, lease_until = NULL,"   \
-    "  next_try_at = NULL, updated_at = {now}"                                                  \
-    " WHERE source = {source} AND key IN (SELECT key FROM claims WHERE source = {source}"       \
-    "   AND state = 'held' AND (lease_until < {now} - {grace} OR updated_at > {now} + {slack})" \
-    "   ORDER BY lease_until LIMIT ?1)"                                                         \
-    " RETURNING key"
+/* A claim made before the time that is forgiven, and a death too many. */
+#define SPARED "tain_c.updated_at <= {now} - ?3"
+#define OVER "(tain_c.attempts >= ?2 AND NOT " SPARED ")"
 
-#define ORPHANS                                                                               \
-    "SELECT CAST({name}.{key} AS TEXT) FROM {table} WHERE {name}.{status} = {busy} AND "      \
-    "{stale}{key_there} AND {filter}"                                                         \
-    " AND NOT EXISTS (SELECT 1 FROM claims AS tain_x WHERE tain_x.source = {source}"          \
-    "                 AND tain_x.key = CAST({name}.{key} AS TEXT) AND tain_x.state = 'held')" \
-    " LIMIT ?1"
+/* ?1 how many at most, ?2 attempts, ?3 how long ago is forgiven. */
+#define SWEEP(more)                                                                       \
+    "UPDATE claims AS tain_c SET token = token + 1, holder = NULL, lease_until = NULL,"   \
+    "  updated_at = {now}, state = CASE WHEN " OVER " THEN 'done' ELSE 'free' END,"       \
+    "  outcome = CASE WHEN " OVER " THEN 'failed' END,"                                   \
+    "  attempts = MAX(attempts - CASE WHEN " SPARED " THEN 1 ELSE 0 END, 0),"             \
+    "  next_try_at = CASE WHEN attempts > 1 AND NOT " OVER " AND NOT " SPARED             \
+    "    THEN {now} + abs(random() % {death_wait}) END,"                                  \
+    "  error_class = CASE WHEN " SPARED " THEN error_class ELSE 'worker_died' END,"       \
+    "  error = CASE WHEN " SPARED " THEN error ELSE {death} END"                          \
+    " WHERE source = {source} AND key IN (SELECT key FROM claims WHERE source = {source}" \
+    "   AND state = 'held' AND {lapsed}" more "   ORDER BY lease_until LIMIT ?1)"         \
+    " RETURNING key, state = 'done', COALESCE(next_try_at - {now}, 0)"
+
+#define STALE                                                                        \
+    "SELECT key FROM claims WHERE source = {source} AND state = 'held' AND {lapsed}" \
+    " ORDER BY lease_until LIMIT ?1"
+
+#define UNCLAIMED                                                               \
+    "NOT EXISTS (SELECT 1 FROM claims AS tain_x WHERE tain_x.source = {source}" \
+    "            AND tain_x.key = CAST({name}.{key} AS TEXT) AND tain_x.state = 'held')"
+
+#define ORPHANS(filter)                                                                  \
+    "SELECT CAST({name}.{key} AS TEXT) FROM {table} WHERE {name}.{status} = {busy} AND " \
+    "{stale}{key_there} AND " filter " AND " UNCLAIMED " LIMIT ?1"
+
+/* ?1 how many, ?2 behind which key. */
+#define BUSY                                                                             \
+    "SELECT CAST({name}.{key} AS TEXT) FROM {table} WHERE {name}.{status} = {busy} AND " \
+    "{stale}{key_there} AND " UNCLAIMED                                                  \
+    " AND (?2 IS NULL OR {name}.{key} > CAST(?2 AS {key_type}))"                         \
+    " ORDER BY {name}.{key} LIMIT ?1"
+
+/* ?1 the key, ?2 what was said. Whatever is newer than what was refused stays. */
+#define SWEEP_REFUSED                                                                             \
+    "INSERT INTO claims (source, key, token, state, lease_until, error_class, error, updated_at)" \
+    " VALUES ({source}, ?1, 1, 'held', {now} + {refused}, 'refused', ?2, {now})"                  \
+    " ON CONFLICT (source, key) DO UPDATE SET token = token + 1, state = 'held',"                 \
+    "   holder = NULL, lease_until = excluded.lease_until, next_try_at = NULL,"                   \
+    "   error_class = 'refused', error = excluded.error, updated_at = excluded.updated_at"        \
+    " WHERE state <> 'held' OR lease_until < {now} - {grace} OR updated_at > {now} + {slack}"
+
+/* A filter that is asked of these rows only: a condition beside it may be looked at later. */
+#define GUARDED(which) "CASE WHEN " which " THEN {filter} ELSE 0 END"
+#define ONE_KEY "{name}.{key} = CAST(?2 AS {key_type})"
+#define BETWEEN \
+    "({name}.{key} >= CAST(?2 AS {key_type}) AND {name}.{key} <= CAST(?3 AS {key_type}))"
 
 #define ORPHAN_FREE                                                               \
     "INSERT INTO claims (source, key, token, state, updated_at)"                  \
@@ -71,9 +108,14 @@
     "   holder = NULL, lease_until = NULL, next_try_at = NULL, outcome = NULL,"   \
     "   updated_at = excluded.updated_at"
 
-#define PENDING(what, more)                                                             \
-    "SELECT CAST({name}.{key} AS TEXT)" what " FROM {table}"                            \
-    " WHERE {name}.{status} = {pending} AND {filter} AND NOT {waiting}{key_there}" more \
+#define PENDING(what, filter)                                                        \
+    "SELECT CAST({name}.{key} AS TEXT)" what " FROM {table}"                         \
+    " WHERE {name}.{status} = {pending} AND " filter " AND NOT {waiting}{key_there}" \
+    " ORDER BY {name}.{key} LIMIT ?1"
+
+#define UNFILTERED                                                                                \
+    "SELECT CAST({name}.{key} AS TEXT) FROM {table} WHERE {name}.{status} = {pending}{key_there}" \
+    "   AND (?2 IS NULL OR {name}.{key} > CAST(?2 AS {key_type}))"                                \
     " ORDER BY {name}.{key} LIMIT ?1"
 
 #define RECHECK                                                                           \
@@ -105,12 +147,21 @@ const struct source_template source_templates_sqlite[SRC_N] = {
     [SRC_FINALIZE] = {"finalize", FINALIZE},
     [SRC_FENCE_RELEASE] = {"release", FENCE_RELEASE},
     [SRC_RELEASE] = {"release", RELEASE},
-    [SRC_SWEEP] = {"sweep", SWEEP},
-    [SRC_ORPHANS] = {"sweep of rows without a claim", ORPHANS},
+    [SRC_SWEEP] = {"sweep", SWEEP("")},
+    [SRC_SWEEP_ONE] = {"sweep", SWEEP(" AND key = ?4")},
+    [SRC_STALE] = {"sweep", STALE},
+    [SRC_ORPHANS] = {"sweep of rows without a claim", ORPHANS("{filter}")},
+    [SRC_ORPHANS_ONE] = {"sweep of rows without a claim",
+                         ORPHANS(ONE_KEY " AND " GUARDED(ONE_KEY))},
+    [SRC_BUSY] = {"sweep of rows without a claim", BUSY},
+    [SRC_SWEEP_REFUSED] = {"sweep", SWEEP_REFUSED},
     [SRC_ORPHAN_FREE] = {"sweep of rows without a claim", ORPHAN_FREE},
-    [SRC_PENDING] = {"pending", PENDING("", "")},
-    [SRC_PENDING_AFTER] = {"pending", PENDING("", " AND {name}.{key} > CAST(?2 AS {key_type})")},
-    [SRC_PEEK] = {"pending", PENDING(", {row}", "")},
+    [SRC_PENDING] = {"pending", PENDING("", "{filter}")},
+    [SRC_PENDING_AFTER] = {"pending",
+                           PENDING("", "{name}.{key} > CAST(?2 AS {key_type}) AND {filter}")},
+    [SRC_PENDING_BETWEEN] = {"pending", PENDING("", BETWEEN " AND " GUARDED(BETWEEN))},
+    [SRC_UNFILTERED] = {"pending", UNFILTERED},
+    [SRC_PEEK] = {"pending", PENDING(", {row}", "{filter}")},
     [SRC_RECHECK] = {"recheck", RECHECK},
     [SRC_RECHECK_ROW] = {"recheck", RECHECK_ROW},
     [SRC_COUNT] = {"count",

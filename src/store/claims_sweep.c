@@ -1,119 +1,20 @@
-/* What nobody works on any more, what nobody was told of, and how many there are of each. */
-#include "base/fault.h"
-#include "base/thread.h"
+/* What waits: pages of rows that nobody was told of, a look at the first, rows to be asked for
+ * again, and how many there are of each. */
 #include "store/claims_int.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define HOLDERS_MAX 256
+struct source_key_list source_key_list(struct arena *a, size_t max) {
+    return (struct source_key_list){
+        .a = a, .keys = arena_zalloc(a, (max + 1) * sizeof(struct str)), .max = max};
+}
 
-struct keys {
-    struct arena *a;
-    struct str *keys;
-    size_t n, max;
-};
-
-static enum verdict take_key(void *ctx, const struct db_row *row) {
-    struct keys *k = ctx;
-    if (k->n == k->max)
-        return V_OK;
-    k->keys[k->n++] = arena_str(k->a, db_row_text(row, 0));
+enum verdict source_take_key(void *list, const struct db_row *row) {
+    struct source_key_list *k = list;
+    if (k->n < k->max)
+        k->keys[k->n++] = arena_str(k->a, db_row_text(row, 0));
     return V_OK;
-}
-
-static enum verdict collect(struct store *s, int stmt, size_t max, struct keys *k, struct err *e) {
-    return db_run(s->db, stmt, DB_VALS(DBI((int64_t)max)), take_key, k, e);
-}
-
-/* SQLite: the rows of these claims, one by one; keys of those that changed are added to `to`. A
- * claim may be from a time when the source was another table. */
-static enum verdict change_rows(struct store *s, const struct source *src, enum source_stmt stmt,
-                                const struct keys *of, struct keys *to, struct err *e) {
-    enum verdict v = V_OK;
-    for (size_t i = 0; i < of->n && v == V_OK; i++) {
-        if (!source_key_fits(src, of->keys[i]))
-            continue;
-        v = db_run(s->db, src->stmts[stmt], DB_VALS(DBT(of->keys[i])), NULL, NULL, e);
-        if (v == V_OK && db_changes(s->db) > 0 && to->n < to->max)
-            to->keys[to->n++] = arena_str(to->a, of->keys[i]);
-    }
-    return v;
-}
-
-static struct keys scratch_keys(struct store *s, size_t max) {
-    return (struct keys){.a = &s->scratch,
-                         .keys = arena_zalloc(&s->scratch, (max + 1) * sizeof(struct str)),
-                         .max = max};
-}
-
-static enum verdict sweep_sqlite(struct store *s, struct source *src, struct keys *k,
-                                 struct err *e) {
-    struct keys stale = scratch_keys(s, k->max), orphans;
-    enum verdict v = collect(s, src->stmts[SRC_SWEEP], k->max, &stale, e);
-    if (v == V_OK && fault_hit("claims_step"))
-        v = err_set(e, V_RETRY, "fault", 0, "injected failure");
-    if (v == V_OK)
-        v = change_rows(s, src, SRC_RELEASE, &stale, k, e);
-    if (v != V_OK || k->n == k->max)
-        return v;
-    orphans = scratch_keys(s, k->max - k->n);
-    v = collect(s, src->stmts[SRC_ORPHANS], orphans.max, &orphans, e);
-    const struct db_col cols[] = {DB_TEXTS(orphans.keys)};
-    if (v == V_OK)
-        v = db_each(s->db, src->stmts[SRC_ORPHAN_FREE], cols, 1, orphans.n, NULL, NULL, e);
-    if (v == V_OK)
-        v = change_rows(s, src, SRC_RELEASE, &orphans, k, e);
-    return v;
-}
-
-static enum verdict sweep_pg(struct store *s, struct source *src, struct keys *k, struct err *e) {
-    enum verdict v = collect(s, src->stmts[SRC_SWEEP], k->max, k, e);
-    if (v == V_OK && fault_hit("claims_step"))
-        v = err_set(e, V_RETRY, "fault", 0, "injected failure");
-    if (v == V_OK && k->n < k->max)
-        v = collect(s, src->stmts[SRC_ORPHANS], k->max - k->n, k, e);
-    return v;
-}
-
-/* Holders that were processes of this host and are no more need not be waited for. */
-static enum verdict end_dead_leases(struct store *s, const struct source *src, struct err *e) {
-    struct keys holders = scratch_keys(s, HOLDERS_MAX);
-    struct str name = src->spec.name;
-    enum verdict v = db_run(s->db, SQL_CLAIMS_HOLDERS, DB_VALS(DBT(name)), take_key, &holders, e);
-    for (size_t i = 0; v == V_OK && i < holders.n; i++)
-        if (process_identity_is_dead(holders.keys[i].p))
-            v = db_run(s->db, SQL_CLAIMS_END_LEASES, DB_VALS(DBT(name), DBT(holders.keys[i])), NULL,
-                       NULL, e);
-    return v;
-}
-
-enum verdict store_sweep(struct store *s, struct source *src, size_t max, struct arena *a,
-                         struct str *ret_keys, size_t *ret_n, struct err *e) {
-    struct keys k = {.a = a, .keys = ret_keys, .max = max};
-    *ret_n = 0;
-    arena_reset(&s->scratch);
-    enum verdict v = end_dead_leases(s, src, e);
-    if (v == V_OK)
-        v = db_begin(s->db, e);
-    if (v != V_OK)
-        return v;
-    v = store_end(s, store_is_shared(s) ? sweep_pg(s, src, &k, e) : sweep_sqlite(s, src, &k, e), e);
-    if (v == V_OK)
-        *ret_n = k.n;
-    return v;
-}
-
-enum verdict store_pending(struct store *s, struct source *src, struct str after, size_t max,
-                           struct arena *a, struct str *ret_keys, size_t *ret_n, struct err *e) {
-    struct keys k = {.a = a, .keys = ret_keys, .max = max};
-    *ret_n = 0;
-    enum verdict v = after.p ? db_run(s->db, src->stmts[SRC_PENDING_AFTER],
-                                      DB_VALS(DBI((int64_t)max), DBT(after)), take_key, &k, e)
-                             : collect(s, src->stmts[SRC_PENDING], max, &k, e);
-    if (v == V_OK)
-        *ret_n = k.n;
-    return v;
 }
 
 struct peeking {
@@ -143,17 +44,22 @@ enum verdict store_peek_rows(struct store *s, struct source *src, size_t max, st
 
 static enum verdict recheck_sqlite(struct store *s, struct source *src, int64_t age_ms, size_t max,
                                    int64_t *ret_n, struct err *e) {
-    struct keys old = scratch_keys(s, max), again = scratch_keys(s, max);
+    struct source_key_list old = source_key_list(&s->scratch, max);
+    int64_t n = 0;
     enum verdict v = db_begin(s->db, e);
     if (v != V_OK)
         return v;
-    v = db_run(s->db, src->stmts[SRC_RECHECK], DB_VALS(DBI(age_ms), DBI((int64_t)max)), take_key,
-               &old, e);
-    if (v == V_OK)
-        v = change_rows(s, src, SRC_RECHECK_ROW, &old, &again, e);
+    v = db_run(s->db, src->stmts[SRC_RECHECK], DB_VALS(DBI(age_ms), DBI((int64_t)max)),
+               source_take_key, &old, e);
+    for (size_t i = 0; v == V_OK && i < old.n; i++) {
+        if (!source_key_fits(src, old.keys[i])) /* of a time when the source was another table */
+            continue;
+        v = db_run(s->db, src->stmts[SRC_RECHECK_ROW], DB_VALS(DBT(old.keys[i])), NULL, NULL, e);
+        n += v == V_OK && db_changes(s->db) > 0;
+    }
     v = store_end(s, v, e);
     if (v == V_OK)
-        *ret_n = (int64_t)again.n;
+        *ret_n = n;
     return v;
 }
 

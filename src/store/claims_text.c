@@ -193,32 +193,38 @@ static void add_row(const struct source *src, struct strbuf *out) {
         add_row_sqlite(src, out);
 }
 
-/* All of them at once, so that what is said of the row is looked up and read once. */
-static void add_sets_pg(const struct source *src, struct strbuf *out) {
-    const struct source_spec *spec = &src->spec;
-    for (size_t i = 0; i < spec->n_outputs; i++) {
-        strbuf_adds(out, i ? ", " : ", (");
+/* Columns, values and their source: all columns at once, so that what is said of the row is looked
+ * up and read once. */
+static void add_set_names(const struct source *src, struct strbuf *out) {
+    for (size_t i = 0; i < src->spec.n_outputs; i++) {
+        strbuf_adds(out, ", ");
         cdc_add_name(out, src->outputs[i]->name);
     }
-    for (size_t i = 0; i < spec->n_outputs; i++) {
-        strbuf_adds(out, i ? ", CASE WHEN tain_n.v ? " : ") = (SELECT CASE WHEN tain_n.v ? ");
-        cdc_add_text(out, DB_POSTGRES, spec->outputs[i]);
+}
+
+static void add_set_values(const struct source *src, struct strbuf *out) {
+    for (size_t i = 0; i < src->spec.n_outputs; i++) {
+        strbuf_adds(out, ", CASE WHEN tain_n.v ? ");
+        cdc_add_text(out, DB_POSTGRES, src->spec.outputs[i]);
         strbuf_adds(out, " THEN tain_v.");
-        cdc_add_name(out, spec->outputs[i]);
+        cdc_add_name(out, src->spec.outputs[i]);
         strbuf_adds(out, " ELSE ");
         add_qualified(src, src->outputs[i]->name, out);
         strbuf_adds(out, " END");
     }
-    strbuf_adds(out, " FROM (SELECT tain_m.m -> ");
-    add_qualified(src, src->key->name, out);
-    strbuf_adds(out, "::text -> 'v' AS v) AS tain_n, jsonb_to_record(tain_n.v) AS tain_v (");
-    for (size_t i = 0; i < spec->n_outputs; i++) {
+}
+
+static void add_set_from(const struct source *src, struct strbuf *out) {
+    if (!src->spec.n_outputs)
+        return;
+    strbuf_adds(out, ", jsonb_to_record(tain_n.v) AS tain_v (");
+    for (size_t i = 0; i < src->spec.n_outputs; i++) {
         strbuf_adds(out, i ? ", " : "");
-        cdc_add_name(out, spec->outputs[i]);
+        cdc_add_name(out, src->spec.outputs[i]);
         strbuf_addc(out, ' ');
         strbuf_add_str(out, src->outputs[i]->type);
     }
-    strbuf_adds(out, "))");
+    strbuf_addc(out, ')');
 }
 
 static void add_set_sqlite(const struct source *src, size_t i, struct strbuf *out) {
@@ -231,20 +237,15 @@ static void add_set_sqlite(const struct source *src, size_t i, struct strbuf *ou
     strbuf_addf(out, " = CASE json_type(?3, %s) WHEN 'null' THEN NULL", literal.p);
     if (src->output_types[i].type == COLUMN_TEXT)
         strbuf_adds(out, " WHEN 'true' THEN 'true' WHEN 'false' THEN 'false'");
-    strbuf_addf(out, " ELSE CASE WHEN json_type(?3, %s) IS NULL THEN ", literal.p);
+    bool json = src->output_types[i].type == COLUMN_JSON;
+    strbuf_addf(out, json ? " ELSE coalesce(?3 -> %s, " : " ELSE coalesce(json_extract(?3, %s), ",
+                literal.p);
     add_qualified(src, src->outputs[i]->name, out);
-    if (src->output_types[i].type == COLUMN_JSON)
-        strbuf_addf(out, " ELSE ?3 -> %s END END", literal.p);
-    else
-        strbuf_addf(out, " ELSE json_extract(?3, %s) END END", literal.p);
+    strbuf_adds(out, ") END");
 }
 
 /* What a finalize says of a column is set; of what it is silent, nothing changes. */
-static void add_sets(const struct source *src, struct strbuf *out) {
-    if (is_pg(src) && src->spec.n_outputs) {
-        add_sets_pg(src, out);
-        return;
-    }
+static void add_sets_sqlite(const struct source *src, struct strbuf *out) {
     for (size_t i = 0; i < src->spec.n_outputs; i++) {
         strbuf_adds(out, ", ");
         cdc_add_name(out, src->outputs[i]->name);
@@ -277,6 +278,31 @@ static void add_slack(const struct source *src UNUSED, struct strbuf *out) {
     strbuf_addf(out, "%d", CLOCK_SLACK_MS);
 }
 
+static void add_refused(const struct source *src UNUSED, struct strbuf *out) {
+    strbuf_addf(out, "%d", SWEEP_REFUSED_MS - SWEEP_GRACE_MS);
+}
+
+/* Of a claim: nobody works on it any more. */
+static void add_lapsed(const struct source *src, struct strbuf *out) {
+    strbuf_adds(out, "(lease_until < ");
+    add_now(src, out);
+    strbuf_addf(out, " - %d OR updated_at > ", SWEEP_GRACE_MS);
+    add_now(src, out);
+    strbuf_addf(out, " + %d)", CLOCK_SLACK_MS);
+}
+
+/* How long a row waits at most whose worker has died again: each somewhere within it, so that what
+ * died together does not come again together, and only one of them is left to blame. */
+static void add_death_wait(const struct source *src UNUSED, struct strbuf *out) {
+    strbuf_adds(out, "CASE tain_c.attempts WHEN 2 THEN 120000 WHEN 3 THEN 480000"
+                     " WHEN 4 THEN 1920000 ELSE 3600000 END");
+}
+
+static void add_death(const struct source *src UNUSED, struct strbuf *out) {
+    strbuf_adds(out, "'attempt ' || tain_c.attempts ||"
+                     " ' has no end: its worker died, or lost the row'");
+}
+
 static const struct {
     const char *name;
     void (*add)(const struct source *src, struct strbuf *out);
@@ -300,11 +326,18 @@ static const struct {
     {"since_none", add_since_none},
     {"stale", add_stale},
     {"row", add_row},
-    {"sets", add_sets},
+    {"sets", add_sets_sqlite},
+    {"set_names", add_set_names},
+    {"set_values", add_set_values},
+    {"set_from", add_set_from},
     {"now", add_now},
     {"waiting", add_waiting},
     {"grace", add_grace},
     {"slack", add_slack},
+    {"lapsed", add_lapsed},
+    {"refused", add_refused},
+    {"death", add_death},
+    {"death_wait", add_death_wait},
 };
 
 static bool fill_place(const struct source *src, struct str name, struct strbuf *out) {

@@ -77,6 +77,10 @@ bool store_is_read_only(const struct err *e) {
     return db_is_read_only(e);
 }
 
+bool store_rolled_back(const struct err *e) {
+    return e->code == DB_ROLLED_BACK && strcmp(e->domain, "postgres") == 0;
+}
+
 bool store_is_shared(const struct store *s) {
     return db_kind(s->db) == DB_POSTGRES;
 }

@@ -40,6 +40,9 @@ MUST_CHECK enum verdict store_migrate(struct store *s, struct migrate_report *re
 MUST_CHECK enum verdict store_recover(struct store *s, struct err *e);
 /* Did a verb fail because this archive can only be read: a standby, or a protected file? */
 bool store_is_read_only(const struct err *e);
+/* With V_RETRY: the database is there, and has only ended a transaction in favour of another one (a
+ * deadlock): the verb may be repeated at once. */
+bool store_rolled_back(const struct err *e);
 bool store_is_shared(const struct store *s); /* PostgreSQL: other hosts may write too */
 
 /* Several reads in a row at the price of one's locks, on SQLite: between the two all see one

@@ -102,7 +102,7 @@ int main(int argc, char **argv) {
     }
     struct store_options o = {.uri = argv[1], .clock = &clock_machine};
     struct bench b = {0};
-    long n = atol(argv[3]), batch = argc > 4 ? atol(argv[4]) : 256;
+    long n = atol(argv[3]), batch = argc > 4 ? atol(argv[4]) : CLAIM_BATCH_MAX;
     if (batch < 1 || batch > CLAIM_BATCH_MAX)
         return 2;
     arena_init(&b.arena);

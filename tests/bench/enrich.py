@@ -1,5 +1,5 @@
 """How many rows of a table can one process claim and finish in a second? Here the part of the store
-alone: claims and results in batches of 256, with the two indexes that the sweep relies on, each as
+alone: claims and results in batches of 512, with the two indexes that the sweep relies on, each as
 it is, and with the triggers of the change feed, which log every step of every row. Whole workers
 are in enrich_engine.py."""
 

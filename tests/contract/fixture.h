@@ -152,6 +152,7 @@ int row_plan_tests(void);
 int made_tests(void);
 int engine_tests(void);
 int engine_table_tests(void);
+int engine_death_tests(void);
 int link_tests(void);
 int link_work_tests(void);
 int link_follow_tests(void);

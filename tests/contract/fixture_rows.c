@@ -152,21 +152,35 @@ static const char *joined(struct fix *f, const struct str *keys, size_t n) {
     return arena_strdup(&f->arena, n ? b.p : "");
 }
 
-const char *swept(struct fix *f, struct store *s, struct source *src, size_t max) {
+const char *swept_as(struct fix *f, struct store *s, struct source *src,
+                     const struct sweep_ask *ask) {
+    CLEANUP(strbuf_release) struct strbuf b;
     struct err e;
-    struct str *keys = arena_alloc(&f->arena, (max + 1) * sizeof *keys);
+    struct swept_row *rows = arena_alloc(&f->arena, (ask->max + 1) * sizeof *rows);
     size_t n;
-    assert_ok(store_sweep(s, src, max, &f->arena, keys, &n, &e));
-    return joined(f, keys, n);
+    strbuf_init(&b, (size_t)1 << 20);
+    assert_ok(store_sweep(s, src, ask, &f->arena, rows, &n, &e));
+    for (size_t i = 0; i < n; i++) {
+        strbuf_adds(&b, i ? " " : "");
+        strbuf_add_str(&b, rows[i].key);
+        strbuf_adds(&b, rows[i].how == SWEPT_FAILED    ? "!"
+                        : rows[i].how == SWEPT_REFUSED ? "?"
+                        : rows[i].wait_ms              ? "+"
+                                                       : "");
+    }
+    return arena_strdup(&f->arena, n ? b.p : "");
+}
+
+const char *swept(struct fix *f, struct store *s, struct source *src, size_t max) {
+    return swept_as(f, s, src, &(struct sweep_ask){.max = max, .spare_ago = -1});
 }
 
 const char *pending(struct fix *f, struct store *s, struct source *src, const char *after,
                     size_t max) {
     struct err e;
-    struct str *keys = arena_alloc(&f->arena, (max + 1) * sizeof *keys);
-    size_t n;
-    assert_ok(store_pending(s, src, str_of(after), max, &f->arena, keys, &n, &e));
-    return joined(f, keys, n);
+    struct row_page page;
+    assert_ok(store_pending(s, src, str_of(after), max, &f->arena, &page, &e));
+    return joined(f, page.keys, page.n);
 }
 
 const char *row_of(struct fix *f, int id) {

@@ -33,7 +33,10 @@ enum verdict try_finalize(struct store *s, struct source *src, const char *key, 
                           enum source_state state, const char *values, struct err *e);
 bool release_row(struct store *s, struct source *src, const char *key, int64_t token, bool spent,
                  int64_t wait_ms);
-/* Keys, joined by blanks. */
+/* Keys, joined by blanks; of the sweep with "+" for one that waits, "!" for one that has failed and
+ * "?" for one that was refused. */
+const char *swept_as(struct fix *f, struct store *s, struct source *src,
+                     const struct sweep_ask *ask);
 const char *swept(struct fix *f, struct store *s, struct source *src, size_t max);
 const char *pending(struct fix *f, struct store *s, struct source *src, const char *after,
                     size_t max);

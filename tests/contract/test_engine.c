@@ -74,6 +74,28 @@ static void slow_answer(void *ctx, struct str path, struct script_answer *ret) {
     ret->takes_ms = *(int64_t *)ctx;
 }
 
+static void five_ms_apart(void *ctx, struct str path, struct script_answer *ret) {
+    script_parity(ctx, path, ret);
+    ret->takes_ms = 10 + 5 * (path.p[path.n - 1] - '1');
+}
+
+/* Results are gathered while calls are under way; the last one need not wait. */
+static void the_last_result_waits_for_nobody(void **state) {
+    struct world *w = world_new(*state, five_ms_apart, NULL);
+    world_rows(w, 1, 2);
+    world_engine(w);
+    world_step(w);
+    fix_advance(w->f, 10);
+    world_step(w); /* hears of the first */
+    world_step(w); /* and keeps it */
+    assert_int_equal(world_count(w, "enriching"), 2);
+    fix_advance(w->f, 5);
+    world_step(w);
+    world_step(w);
+    assert_int_equal(world_count(w, "enriching"), 0);
+    world_free(w);
+}
+
 /* It was asleep for longer than its lease; another one did its work. */
 static void a_zombie_changes_nothing(void **state) {
     int64_t takes = 3600000;
@@ -485,6 +507,7 @@ int engine_tests(void) {
         CASE(a_key_that_is_offered_is_worked_on_at_once),
         CASE(one_of_two_wins),
         CASE(dead_worker_is_swept_and_row_is_finished_once),
+        CASE(the_last_result_waits_for_nobody),
         CASE(a_zombie_changes_nothing),
         CASE(a_stop_gives_back_without_spending_an_attempt),
         CASE(no_connection_for_an_hour),

@@ -3,6 +3,7 @@
 #include "fixture_enrich.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* Refuses an update of the row `id` when `when` is true, in terms of OLD and NEW. */
 static void refuse(struct world *w, int id, const char *when) {
@@ -79,6 +80,83 @@ static void a_row_that_may_not_go_back(void **state) {
     world_free(w);
 }
 
+/* What a dead worker held goes on, but for the one row that may not; nor is that one asked for with
+ * every sweep. The same of rows that are busy for nobody. */
+static void a_row_that_may_not_be_swept(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    refuse(w, 6, "NEW.status = 'pending'");
+    world_rows(w, 1, 10);
+    size_t a = world_engine(w);
+    world_step(w);
+    assert_int_equal(world_count(w, "enriching"), 10);
+    world_kill(w, a);
+    world_engine(w);
+    world_run(w, 300000, 1000);
+    assert_int_equal(final_rows(w), 9);
+    assert_q("enriching", w->f, "SELECT status FROM tracks WHERE id = 6");
+    assert_q("held|-|2|refused", w->f,
+             "SELECT state, holder, token, error_class FROM claims WHERE key = '6'");
+    assert_int_equal(qi(w->f, "SELECT COUNT(*) FROM claims WHERE error LIKE '%%not today%%'"), 1);
+    x(w->f, "DROP TRIGGER no%s", fix_kind == DB_POSTGRES ? " ON tracks" : "");
+    world_run(w, 3000000, 10000);
+    assert_int_equal(final_rows(w), 9);
+    world_drain(w, 1000000, 10000);
+    world_free(w);
+}
+
+static void a_busy_row_that_may_not_be_freed(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    refuse(w, 3, "NEW.status = 'pending'");
+    world_rows(w, 1, 600);
+    x(w->f, "UPDATE tracks SET status = 'enriching'");
+    world_engine(w);
+    world_run(w, 10000, 100);
+    assert_int_equal(final_rows(w), 599);
+    assert_q("held|-|1|refused", w->f,
+             "SELECT state, holder, token, error_class FROM claims WHERE key = '3'");
+    world_free(w);
+}
+
+/* A filter that fails for these rows, and is true for all others. */
+static struct str picky(int a, int b) {
+    static char text[200];
+    snprintf(text, sizeof text,
+             fix_kind == DB_POSTGRES
+                 ? "12 / ((id - %d) * (id - %d)) < 100"
+                 : "json_extract(CASE WHEN id IN (%d, %d) THEN '{' ELSE '{}' END, '$.a') IS NULL",
+             a, b);
+    return str_of(text);
+}
+
+/* The scan goes past them, however the database comes by its rows. */
+static void a_filter_that_fails_in_a_scan(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    w->plan.sources[0].spec.filter = picky(9, 300);
+    world_rows(w, 1, 700);
+    x(w->f, "ANALYZE tracks");
+    world_engine(w);
+    world_run(w, 5000, 10);
+    assert_int_equal(final_rows(w), 698);
+    assert_q("pending", w->f, "SELECT DISTINCT status FROM tracks WHERE id IN (9, 300)");
+    world_run(w, 200000, 1000);
+    assert_int_equal(w->n_calls, 698);
+    world_free(w);
+}
+
+static void a_filter_that_fails_in_a_sweep(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    w->plan.sources[0].spec.filter = picky(2, 5);
+    world_rows(w, 1, 8);
+    x(w->f, "UPDATE tracks SET status = 'enriching' WHERE id > 4");
+    x(w->f, "ANALYZE tracks");
+    world_engine(w);
+    world_run(w, 5000, 10);
+    assert_int_equal(final_rows(w), 6);
+    assert_q("2|pending 5|enriching", w->f,
+             "SELECT id, status FROM tracks WHERE id IN (2, 5) ORDER BY id");
+    world_free(w);
+}
+
 /* A filter that the database can read, but not for every row. SQLite divides by zero without
  * trouble. */
 static void a_filter_that_fails(void **state) {
@@ -125,6 +203,44 @@ static void two_sources_of_one_table(void **state) {
     assert_int_equal(w->n_calls, 20);
     assert_int_equal(qi(w->f, "SELECT MAX(token) FROM claims"), 1);
     assert_int_equal(qi(w->f, "SELECT COUNT(*) FROM claims"), 20);
+    world_free(w);
+}
+
+/* Two files that name their source alike would take each other's claims. */
+static void one_name_for_two_tables(void **state) {
+    if (fix_kind != DB_POSTGRES)
+        skip();
+    struct world *w = world_new(*state, script_parity, NULL);
+    struct engine *other;
+    struct err e;
+    x(w->f, "CREATE TABLE songs (LIKE tracks INCLUDING ALL)");
+    world_engine(w);
+    world_engine(w); /* the same twice is one worker more */
+    struct enrich_plan plan = w->plan;
+    plan.sources[0].spec.table = world_table(w, "songs");
+    plan.sources[0].provider = &plan.providers[0];
+    const struct engine_options o = {.plan = &plan,
+                                     .store = &w->store,
+                                     .clock = &w->f->clock,
+                                     .caller = &w->callers[0].head,
+                                     .holder = "other"};
+    assert_int_equal(engine_new(&o, &other, &e), V_CONFLICT);
+    assert_non_null(strstr(e.msg, "source tracks: its table is "));
+    assert_non_null(strstr(e.msg, ".songs here, and "));
+    assert_non_null(strstr(e.msg, "tracks for a worker on "));
+    world_run(w, 130000, 10000); /* who was there goes on */
+    plan.sources[0].spec.name = STR("songs");
+    assert_ok(engine_new(&o, &other, &e));
+    engine_free(other);
+    plan.sources[0].spec.name = STR("tracks");
+    world_kill(w, 0);
+    assert_int_equal(engine_new(&o, &other, &e), V_CONFLICT);
+    world_kill(w, 1);
+    enum verdict v; /* the name was of another table once: that is fine, when the server knows */
+    for (int i = 0; (v = engine_new(&o, &other, &e)) == V_CONFLICT && i < 6000; i++)
+        usleep(10000);
+    assert_ok(v);
+    engine_free(other);
     world_free(w);
 }
 
@@ -188,8 +304,13 @@ int engine_table_tests(void) {
         CASE(a_row_that_may_not_be_claimed),
         CASE(a_row_that_may_not_be_final),
         CASE(a_row_that_may_not_go_back),
+        CASE(a_row_that_may_not_be_swept),
+        CASE(a_busy_row_that_may_not_be_freed),
+        CASE(a_filter_that_fails_in_a_scan),
+        CASE(a_filter_that_fails_in_a_sweep),
         CASE(a_filter_that_fails),
         CASE(two_sources_of_one_table),
+        CASE(one_name_for_two_tables),
         CASE(what_a_failure_leaves),
         CASE(long_keys),
     };

@@ -302,15 +302,16 @@ struct sweeper {
     struct store *s;
     struct source *src;
     struct arena *a;
-    struct str keys[4];
+    struct swept_row rows[4];
     size_t n;
     enum verdict v;
     struct err e;
 };
+static const struct sweep_ask four = {.max = 4, .spare_ago = -1};
 
 static void *sweep(void *arg) {
     struct sweeper *w = arg;
-    w->v = store_sweep(w->s, w->src, 4, w->a, w->keys, &w->n, &w->e);
+    w->v = store_sweep(w->s, w->src, &four, w->a, w->rows, &w->n, &w->e);
     return NULL;
 }
 
@@ -496,10 +497,10 @@ static void a_failure_between_the_steps(void **state) {
     }
     assert_true(finalize_row(f->s, src, "1", 1, ROW_MATCH, NULL));
     fix_advance(f, LEASE + SWEEP_GRACE_MS + 1);
-    struct str keys[4];
+    struct swept_row rows[4];
     size_t n;
     fault_setup("claims_step:1:fail");
-    assert_int_equal(store_sweep(f->s, src, 4, &f->arena, keys, &n, &e), V_RETRY);
+    assert_int_equal(store_sweep(f->s, src, &four, &f->arena, rows, &n, &e), V_RETRY);
     assert_string_equal(claim_state(f, 2), "1|held|1");
     assert_string_equal(row_of(f, 2), "enriching|1");
     assert_ok(store_recover(f->s, &e));

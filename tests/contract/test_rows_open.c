@@ -269,9 +269,8 @@ static void a_column_is_lost(void **state) {
     assert_non_null(strstr(e.msg, "album_title"));
     assert_string_equal(row_of(f, 2), "pending|0");
     x(f, "DROP TABLE %s", user_table(f, "flowsheet"));
-    struct str keys[2];
-    size_t n;
-    assert_int_equal(store_pending(f->s, src, STR_NONE, 2, &f->arena, keys, &n, &e), V_FATAL);
+    struct row_page page;
+    assert_int_equal(store_pending(f->s, src, STR_NONE, 2, &f->arena, &page, &e), V_FATAL);
     assert_non_null(strstr(e.msg, "flowsheet"));
     store_source_close(src);
 }

@@ -7,6 +7,12 @@
 
 #include <string.h>
 
+#define TWO "ARRAY['1','2'], ARRAY[1,2], ARRAY[NULL,NULL], ARRAY[NULL,NULL], "
+#define FINALIZE_TWO "(" TWO "ARRAY['match','match'], ARRAY['{}',NULL])"
+#define RELEASE_TWO "(" TWO "ARRAY[1,1], ARRAY[0,0])"
+
+static const char *const modes[] = {"force_custom_plan", "force_generic_plan"};
+
 static enum verdict take_line(void *ctx, const struct db_row *row) {
     struct strbuf *out = ctx;
     strbuf_add_str(out, db_row_text(row, 0));
@@ -66,11 +72,14 @@ static void plans_go_by_the_indexes(void **state) {
     } cases[] = {
         {SRC_CLAIM, "(ARRAY['1','2'], ARRAY['me',NULL], ARRAY[1,NULL])", "flowsheet_pkey",
          "claims_pkey"},
-        {SRC_FINALIZE, "(ARRAY['1','2'], ARRAY['{\"1\":{\"t\":1},\"2\":{\"t\":2}}',NULL])",
-         "flowsheet_pkey", "claims_pkey"},
-        {SRC_RELEASE, "(ARRAY['1','2'], ARRAY['{\"1\":{\"t\":1},\"2\":{\"t\":2}}',NULL])",
-         "flowsheet_pkey", "claims_pkey"},
-        {SRC_SWEEP, "(100)", "_", "claims_held"},
+        {SRC_FINALIZE, FINALIZE_TWO, "flowsheet_pkey", "claims_pkey"},
+        {SRC_RELEASE, RELEASE_TWO, "flowsheet_pkey", "claims_pkey"},
+        {SRC_SWEEP, "(100, 5, 1000)", "_", "claims_held"},
+        {SRC_SWEEP_ONE, "(100, 5, 1000, '7')", "_", "claims_"},
+        {SRC_STALE, "(100)", "_", "claims_held"},
+        {SRC_ORPHANS_ONE, "(100, '7')", "_", "claims_"},
+        {SRC_BUSY, "(100, '7')", "_", "claims_"},
+        {SRC_PENDING_BETWEEN, "(100, '7', '900')", "_", "claims_"},
         {SRC_ORPHANS, "(100)", "busy_ones", "claims_"},
         {SRC_PENDING, "(100)", "pending_ones", "claims_"},
         {SRC_PENDING_AFTER, "(100, '7')", "pending_ones", "claims_"},
@@ -78,7 +87,6 @@ static void plans_go_by_the_indexes(void **state) {
         {SRC_WAITING, "", "_", "claims_waiting"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        static const char *const modes[] = {"force_custom_plan", "force_generic_plan"};
         for (size_t m = 0; m < ARRAY_LEN(modes); m++) {
             const char *plan = plan_of(f, src, cases[i].stmt, modes[m], cases[i].args);
             if (strstr(plan, "Seq Scan") || !strstr(plan, cases[i].table) ||
@@ -89,7 +97,38 @@ static void plans_go_by_the_indexes(void **state) {
     store_source_close(src);
 }
 
+/* A plan is kept for as long as nobody counts the claims, and meanwhile there may be many. */
+static void claims_are_asked_for_by_their_whole_key(void **state) {
+    struct fix *f = *state;
+    if (fix_kind != DB_POSTGRES)
+        skip();
+    struct source *src = flowsheet(f, f->s);
+    static const char *const steps[] = {
+        "SELECT 1", /* there are none yet */
+        ("INSERT INTO claims (source, key, token, state) SELECT 'another', i::text, 1, 'held'"
+         " FROM generate_series(1, 20000) AS i"),
+        "ANALYZE claims", /* none of ours, that is, but many */
+        "DELETE FROM claims WHERE key::int > 2",
+        "VACUUM ANALYZE claims",
+    };
+    static const struct {
+        enum source_stmt stmt;
+        const char *args;
+    } cases[] = {{SRC_FINALIZE, FINALIZE_TWO}, {SRC_RELEASE, RELEASE_TWO}};
+    for (size_t i = 0; i < ARRAY_LEN(steps) * ARRAY_LEN(cases) * ARRAY_LEN(modes); i++) {
+        size_t step = i / 4, c = i / 2 % 2, m = i % 2;
+        if (i % 4 == 0)
+            x(f, "%s", steps[step]);
+        const char *plan = plan_of(f, src, cases[c].stmt, modes[m], cases[c].args);
+        if (!strstr(plan, "Index Cond: ((source = tain_u.source) AND (key = tain_u.key))"))
+            fail_msg("after '%s', statement %d, %s: %s", steps[step], cases[c].stmt, modes[m],
+                     plan);
+    }
+    store_source_close(src);
+}
+
 int row_plan_tests(void) {
-    static const struct CMUnitTest tests[] = {ROWS_CASE(plans_go_by_the_indexes)};
+    static const struct CMUnitTest tests[] = {ROWS_CASE(plans_go_by_the_indexes),
+                                              ROWS_CASE(claims_are_asked_for_by_their_whole_key)};
     return cmocka_run_group_tests_name("rows, plans", tests, NULL, NULL);
 }

@@ -55,6 +55,8 @@ class Points:
         dead.kill()
         self.assertEqual(self.states(archive)['enriching'], HELD)
         self.let_time_pass(archive)
+        # the second death in a row would have them wait for minutes
+        archive.execute("UPDATE claims SET attempts = 0 WHERE state = 'held'")
         archive.execute("UPDATE claims SET updated_at = updated_at - 86400000 "
                         "WHERE outcome = 'no_match'")
         self.insert(archive, *(f"{'Nobody' if i % 3 else 'Artist'} new {i}" for i in range(NEW)))

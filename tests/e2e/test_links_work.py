@@ -62,7 +62,8 @@ class Work:
         links.wait(link, reddit='completed', hn='completed', summary='completed')
         self.assertEqual(len(links.discussions(link)), 3)
         links.stop(worker)
-        self.assertEqual(links.archive.rows('SELECT source, state, attempts FROM claims ORDER BY 1'),
+        claims = links.archive.rows('SELECT source, state, attempts FROM claims ORDER BY 1')
+        self.assertEqual(claims,
                          [(f'links:{task}', 'done', 2) for task in ('hn', 'reddit', 'summary')])
 
     def test_without_credentials(self):

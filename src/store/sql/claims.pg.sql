@@ -32,3 +32,25 @@ SELECT pg_get_expr(c.conbin, c.conrelid)
 FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attname = $3
 WHERE c.conrelid = $1::oid AND c.contype = 'c' AND c.conkey = ARRAY[a.attnum]
   AND $2::text IS NOT NULL LIMIT 16;
+
+-- name: source_take_name
+-- As long as this connection lasts, others see that source $1 is worked on, with the table whose
+-- oid is $2. Once for a connection.
+SELECT pg_try_advisory_lock_shared(hashtext('tain source ' || current_schema() || ' ' || $1::text),
+                                   $2::bigint::bit(32)::integer)
+WHERE NOT EXISTS (SELECT 1 FROM pg_locks l
+                  WHERE l.locktype = 'advisory' AND l.pid = pg_backend_pid() AND l.objsubid = 2
+                    AND l.classid::bigint =
+                        hashtext('tain source ' || current_schema() || ' ' || $1)::bit(32)::bigint
+                    AND l.objid::bigint = $2);
+
+-- name: source_name_elsewhere
+-- A table other than $2 that somebody works on under the name $1, and from where.
+SELECT l.objid::regclass::text, COALESCE(host(a.client_addr), 'this host')
+FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
+  AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  AND l.classid::bigint =
+      hashtext('tain source ' || current_schema() || ' ' || $1::text)::bit(32)::bigint
+  AND l.objid::bigint <> $2
+LIMIT 1;

@@ -20,3 +20,10 @@ WHERE l.partial = 1 AND i.key = 1 AND i.seqno = 0 AND i.name = $3 COLLATE NOCASE
 -- name: source_checks
 -- They are not to be had here but in the text of the table.
 SELECT '' WHERE $1 < 0 AND $2 = $3;
+
+-- name: source_take_name
+-- Nobody could see it here.
+SELECT '' WHERE $1 IS NULL AND $2 < 0;
+
+-- name: source_name_elsewhere
+SELECT '', '' WHERE $1 IS NULL AND $2 < 0;

@@ -157,7 +157,7 @@ static void a_reused_pid_is_another_process(void **state UNUSED) {
 }
 
 static void what_cannot_be_judged_is_not_dead(void **state UNUSED) {
-    char theirs[256], wrong[400], part[5][64];
+    char theirs[256], wrong[2048], part[5][64];
     int leash, status;
     pid_t pid = child_identity(theirs, sizeof theirs, &leash);
     close(leash);
