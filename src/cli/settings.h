@@ -99,7 +99,7 @@ struct settings {
     bool follow;
 
     /* enrich */
-    char *sources; /* doctor has it, too */
+    char *sources;    /* doctor has it, too */
     int link_stories; /* enum link_follow of store/links_follow.h, whose order the choices have */
     char *summary_model;
     double summary_budget, summary_price_in, summary_price_out; /* of links; up has them, too */

@@ -256,8 +256,8 @@ static const char *story_of(struct fix *f, int64_t item) {
 
 static void put_thread(struct fix *f) {
     static const char *const items[] = {
-        "{'id':10,'type':'story','time':1,'title':'A','url':'https://example.com/a','score':7,"
-        "'descendants':2}",
+        ("{'id':10,'type':'story','time':1,'title':'A','url':'https://example.com/a','score':7,"
+         "'descendants':2}"),
         "{'id':11,'type':'comment','time':2,'parent':10}",
         "{'id':12,'type':'comment','time':3,'parent':11}",
         "{'id':13,'type':'comment','time':3,'parent':10,'dead':true}",
