@@ -60,8 +60,8 @@ static void the_second_death_parts_them(void **state) {
     assert_in_range(qi(w->f, "SELECT MAX(next_try_at) FROM claims") - clock_real(&w->f->clock),
                     60000, 120000);
     w->script = script_parity;
-    world_run(w, 20000, 1000);
-    assert_in_range(world_count(w, "matched") + world_count(w, "unmatched"), 1, 30);
+    world_run(w, 60000, 1000);
+    assert_in_range(world_count(w, "matched") + world_count(w, "unmatched"), 1, 49);
     world_drain(w, 200000, 1000);
     world_free(w);
 }
