@@ -141,7 +141,7 @@ void job_found(struct job *j, enum link_site site, const struct found_list *list
     for (size_t i = 0; i < list->n; i++)
         if (!is_among(all, n, list->at[i].id))
             all[n++] = discussion_of(site, &list->at[i]);
-    for (size_t i = 0; i < j->n_local; i++)
+    for (size_t i = 0; i < j->n_local && n < LINK_DISCUSSIONS_MAX; i++)
         if (!is_among(all, n, j->local[i].external_id))
             all[n++] = j->local[i];
     j->result.discussions = all;

@@ -126,6 +126,8 @@ MUST_CHECK enum verdict links_save_result(struct store *s, const struct link_res
 MUST_CHECK enum verdict links_save_discussions(struct store *s, int64_t id,
                                                const struct link_discussion *d, size_t n,
                                                struct err *e);
+/* Tasks that are pending are skipped, but for the reverse lookup: it is a discussion. */
+MUST_CHECK enum verdict links_skip_rest(struct store *s, int64_t id, struct err *e);
 /* It is a discussion and no more than that: of this article, or of none (0). */
 MUST_CHECK enum verdict links_become_ref(struct store *s, int64_t id, int64_t article,
                                          struct err *e);

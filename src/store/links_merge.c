@@ -29,6 +29,15 @@ static enum verdict merge_tasks(struct store *s, int64_t kept, int64_t gone, str
     return v;
 }
 
+/* When one of them was found to be a discussion both are: nothing else is looked for. */
+static enum verdict merge_ref(struct store *s, const struct link *k, const struct link *g,
+                              struct err *e) {
+    if (!str_eqc(k->source, "discussion-ref") && !str_eqc(g->source, "discussion-ref"))
+        return V_OK;
+    enum verdict v = db_run(s->db, SQL_LINK_MERGE_REF, DB_VALS(DBI(k->id)), NULL, NULL, e);
+    return v == V_OK ? links_skip_rest(s, k->id, e) : v;
+}
+
 enum verdict links_merge(struct store *s, int64_t kept, int64_t gone, struct err *e) {
     static const int moves[] = {SQL_LINK_MERGE_DISCUSSIONS, SQL_LINK_MERGE_PARENTS,
                                 SQL_LINK_MERGE_TARGETS, SQL_LINK_MERGE_ALIASES,
@@ -48,6 +57,8 @@ enum verdict links_merge(struct store *s, int64_t kept, int64_t gone, struct err
                DB_VALS(DBI(kept), DBI(gone), DBI(asked ? 1 : 0)), NULL, NULL, e);
     if (v == V_OK)
         v = merge_tasks(s, kept, gone, e);
+    if (v == V_OK)
+        v = merge_ref(s, &k, &g, e);
     for (size_t i = 0; v == V_OK && i < ARRAY_LEN(moves); i++)
         v = run_pair(s, moves[i], kept, gone, e);
     return v == V_OK ? db_run(s->db, SQL_LINK_DELETE, DB_VALS(DBI(gone)), NULL, NULL, e) : v;

@@ -5,6 +5,7 @@
 #define TITLE_MAX 1000
 #define DESCRIPTION_MAX 5000
 #define VALUE_MAX 20000
+#define COUNT_MAX INT64_C(1000000000000)
 
 enum verdict links_fence(struct store *s, enum link_task t, int64_t id, int64_t token,
                          const char *outcome, struct str error, struct err *e) {
@@ -54,6 +55,13 @@ enum verdict links_finish(struct store *s, enum link_task t, int64_t id, enum li
     return v == V_OK ? db_run(s->db, link_all(s, LINK_SETTLE), DB_VALS(DBI(id)), NULL, NULL, e) : v;
 }
 
+/* Whatever a site says: the numbers of one link are added up. */
+static int64_t bearable(int64_t n) {
+    if (n == DB_NULL)
+        return n;
+    return n > COUNT_MAX ? COUNT_MAX : n < -COUNT_MAX ? -COUNT_MAX : n;
+}
+
 enum verdict links_save_discussions(struct store *s, int64_t id, const struct link_discussion *d,
                                     size_t n, struct err *e) {
     enum verdict v = V_OK;
@@ -62,10 +70,20 @@ enum verdict links_save_discussions(struct store *s, int64_t id, const struct li
                    DB_VALS(DBI(id), DBC(link_site_name(d[i].site)),
                            DBT(link_text(s, d[i].external_id, ID_MAX)),
                            DBT(link_text(s, d[i].external_url, LINK_URL_MAX)),
-                           DBT(link_text(s, d[i].title, TITLE_MAX)), DBI(d[i].score),
-                           DBI(d[i].num_comments), DBT(link_text(s, d[i].subreddit, ID_MAX)),
+                           DBT(link_text(s, d[i].title, TITLE_MAX)), DBI(bearable(d[i].score)),
+                           DBI(bearable(d[i].num_comments)),
+                           DBT(link_text(s, d[i].subreddit, ID_MAX)),
                            DB_STAMP(d[i].external_created_at)),
                    NULL, NULL, e);
+    return v;
+}
+
+enum verdict links_skip_rest(struct store *s, int64_t id, struct err *e) {
+    enum verdict v = V_OK;
+    for (size_t t = 0; v == V_OK && t < LINK_TASKS; t++)
+        if (t != LINK_REVERSE)
+            v = db_run(s->db, link_stmt(s, (enum link_task)t, LINK_SKIP_ONE),
+                       DB_VALS(DBI(id), DBC(LINK_WHY_DISCUSSION)), NULL, NULL, e);
     return v;
 }
 
@@ -73,10 +91,8 @@ enum verdict links_become_ref(struct store *s, int64_t id, int64_t article, stru
     enum verdict v = links_bump(s, id, false, e);
     if (v == V_OK)
         v = db_run(s->db, SQL_LINK_BECOME_REF, DB_VALS(DBI(id), DB_STAMP(article)), NULL, NULL, e);
-    for (size_t t = 0; v == V_OK && t < LINK_TASKS; t++)
-        if (t != LINK_REVERSE)
-            v = db_run(s->db, link_stmt(s, (enum link_task)t, LINK_SKIP_ONE),
-                       DB_VALS(DBI(id), DBC(LINK_WHY_DISCUSSION)), NULL, NULL, e);
+    if (v == V_OK)
+        v = links_skip_rest(s, id, e);
     if (v == V_OK)
         v = links_finish(s, LINK_REVERSE, id, article ? LINK_COMPLETED : LINK_NOT_FOUND, STR_NONE,
                          e);

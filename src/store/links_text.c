@@ -86,7 +86,7 @@ static const char *const templates[LINK_STMTS] = {
         "SELECT p.link_id FROM link_processing p WHERE p.{status} = 'pending' AND " FREE
         " ORDER BY p.created_at LIMIT $2)",
     [LINK_UNSKIP_SOME] = "UPDATE link_processing SET {status} = 'pending', {error} = NULL,"
-                         " updated_at = tain_now_ms() WHERE link_id IN ("
+                         " updated_at = tain_now_ms() WHERE {status} = 'skipped' AND link_id IN ("
                          "SELECT p.link_id FROM link_processing p WHERE p.{status} = 'skipped'"
                          " AND p.{error} = $1 ORDER BY p.created_at LIMIT $2)",
     [LINK_AHEAD_WAITING] = AHEAD " AND " WAITS " AND p.waiting_since < $2" AT_MOST,
@@ -164,7 +164,8 @@ static const char *const all_templates[LINK_ALL_STMTS] = {
     [LINK_MERGE_ROW] =
         "UPDATE links AS k SET title = COALESCE(NULLIF(k.title, ''), g.title),"
         " description = COALESCE(NULLIF(k.description, ''), g.description), {merge_results}"
-        " source = CASE WHEN k.source = 'auto-parent' OR $3 = 1 THEN g.source ELSE k.source END,"
+        " source = CASE WHEN 'discussion-ref' IN (k.source, g.source) THEN 'discussion-ref'"
+        " WHEN k.source = 'auto-parent' OR $3 = 1 THEN g.source ELSE k.source END,"
         " submitted_by = CASE WHEN k.source = 'auto-parent' OR $3 = 1 THEN g.submitted_by"
         " ELSE k.submitted_by END,"
         " parent_link_id = CASE WHEN COALESCE(k.parent_link_id, g.parent_link_id)"

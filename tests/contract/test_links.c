@@ -202,6 +202,33 @@ static struct link_entry entry(struct fix *f, const char *words, int64_t before,
     return i < *ret_n ? rows[i] : (struct link_entry){0};
 }
 
+/* Whatever sites say of their threads, they can be added up. */
+static void links_absurd_numbers(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    struct link_discussion d[3];
+    size_t n;
+    int64_t id = add_page(f, "a", "ann", false);
+    struct link_job job = take_link(f, f->s, LINK_LANE_REDDIT);
+    for (size_t i = 0; i < 3; i++)
+        d[i] = a_thread(LINK_SITE_REDDIT, (const char *[]){"x", "y", "z"}[i]);
+    d[0].score = d[0].num_comments = d[1].score = d[1].num_comments = INT64_MAX;
+    d[2].score = -INT64_MAX;
+    d[2].num_comments = DB_NULL;
+    const struct link_result r = {.id = id,
+                                  .token = job.token,
+                                  .task = job.task,
+                                  .status = LINK_COMPLETED,
+                                  .discussions = d,
+                                  .n_discussions = 3};
+    assert_ok(store_link_save(f->s, &r, &e));
+    struct link_entry first = entry(f, NULL, 0, 10, &n, 0);
+    assert_true(n == 1 && first.discussions[LINK_SITE_REDDIT] == 3);
+    assert_true(first.comments[LINK_SITE_REDDIT] > INT64_C(1000000000));
+    assert_int_equal(qi(f, "SELECT COUNT(*) FROM external_discussions WHERE num_comments IS NULL"),
+                     1);
+}
+
 static void links_lists(void **state) {
     struct fix *f = *state;
     size_t n;
@@ -373,6 +400,7 @@ int link_tests(void) {
         CASE(links_a_parent_becomes_a_link),
         CASE(links_two_adders_one_link),
         CASE(links_processing),
+        CASE(links_absurd_numbers),
         CASE(links_lists),
         CASE(links_a_search_goes_through_pages),
         CASE(links_discussions),

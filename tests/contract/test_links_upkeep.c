@@ -6,6 +6,7 @@
 #include "hn/url_key.h"
 #include "store/links_int.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define HOUR INT64_C(3600000)
@@ -223,6 +224,39 @@ static void links_upkeep_merge_of_merged(void **state) {
     assert_q("2|1 3|1", f, "SELECT alias_id, link_id FROM link_aliases ORDER BY alias_id");
 }
 
+/* Whichever of them stays: of a discussion nothing else is looked for. */
+static void links_upkeep_merge_of_discussions(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    int64_t article;
+    size_t n;
+    int64_t a = add_link(f, "https://redd.it/a1", "ann", false);
+    struct link_job job = take_link(f, f->s, LINK_LANE_REDDIT);
+    assert_int_equal(land_link(f->s, &job, "https://example.com/a", &article), V_OK);
+    int64_t b = add_link(f, "https://redd.it/b1", "bob", false);
+    assert_int_equal(merge(f, a, b), a);
+    assert_string_equal(states_of(f, a), "completed|skipped|skipped|skipped");
+    int64_t c = add_link(f, "https://redd.it/c1", NULL, false);
+    int64_t d = add_link(f, "https://redd.it/d1", "bob", true);
+    x(f, "UPDATE link_processing SET reddit_status = 'completed' WHERE link_id = %lld",
+      (long long)article);
+    job = take_link(f, f->s, LINK_LANE_REDDIT);
+    assert_int_equal(job.id, d);
+    assert_int_equal(save_link(f->s, &job, LINK_NOT_FOUND), V_OK);
+    x(f, "UPDATE link_processing SET reddit_status = 'completed' WHERE link_id = %lld",
+      (long long)c);
+    assert_int_equal(merge(f, d, c), c);
+    assert_string_equal(states_of(f, c), "pending|completed|skipped|skipped");
+    char ref[64];
+    snprintf(ref, sizeof ref, "discussion-ref|%lld", (long long)article);
+    assert_string_equal(source_of(f, a), ref);
+    assert_string_equal(source_of(f, c), "discussion-ref|-");
+    x(f, "UPDATE link_processing SET rescan_at = 1 WHERE rescan_at IS NOT NULL");
+    assert_ok(store_link_rescan(f->s, 100, &n, &e));
+    assert_string_equal(states_of(f, a), "completed|skipped|skipped|skipped");
+    assert_string_equal(states_of(f, c), "pending|completed|skipped|skipped");
+}
+
 static void links_upkeep_merge_while_held(void **state) {
     struct fix *f = *state;
     struct store *other = fix_open(f);
@@ -347,6 +381,7 @@ int link_upkeep_tests(void) {
         CASE(links_upkeep_rescan_of_others),
         CASE(links_upkeep_merge),
         CASE(links_upkeep_merge_of_merged),
+        CASE(links_upkeep_merge_of_discussions),
         CASE(links_upkeep_merge_while_held),
         CASE(links_upkeep_rekey),
         CASE(links_upkeep_plans),

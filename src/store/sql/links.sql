@@ -214,7 +214,8 @@ ORDER BY l.id;
 -- The article is gone, and the lookup is to be done again.
 UPDATE link_processing SET reverse_lookup_status = 'pending', updated_at = tain_now_ms(),
     reverse_lookup_error = NULL
-WHERE link_id IN (SELECT p.link_id FROM link_processing p
+WHERE reverse_lookup_status = 'completed' AND reverse_lookup_target_id IS NULL
+  AND link_id IN (SELECT p.link_id FROM link_processing p
                   WHERE p.reverse_lookup_status = 'completed' AND p.reverse_lookup_target_id IS NULL
                   ORDER BY p.link_id LIMIT $1);
 
@@ -256,6 +257,10 @@ UPDATE link_processing AS k SET
     waiting_since = COALESCE(k.waiting_since, g.waiting_since),
     rescan_at = COALESCE(k.rescan_at, g.rescan_at), updated_at = tain_now_ms()
 FROM link_processing AS g WHERE k.link_id = $1 AND g.link_id = $2;
+
+-- name: link_merge_ref
+-- Nobody looks for new discussions of a discussion.
+UPDATE link_processing SET rescan_at = NULL WHERE link_id = $1;
 
 -- name: link_merge_parents
 UPDATE links SET parent_link_id = $1 WHERE parent_link_id = $2 AND id <> $1;
