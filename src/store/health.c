@@ -65,7 +65,7 @@ struct index_search {
 
 static enum verdict tick_off(void *ctx, const struct db_row *row) {
     struct index_search *search = ctx;
-    for (size_t i = 0; search->names[i] && i < INDEXES_MAX; i++)
+    for (size_t i = 0; i < INDEXES_MAX && search->names[i]; i++)
         if (str_eqc(db_row_text(row, 0), search->names[i]))
             search->seen[i] = true;
     return V_OK;
@@ -74,7 +74,7 @@ static enum verdict tick_off(void *ctx, const struct db_row *row) {
 static enum verdict check_indexes(struct store *s, struct schema_damage *d, struct err *e) {
     struct index_search search = {.names = sql_indexes[db_kind(s->db)]};
     enum verdict v = db_run(s->db, SQL_HEALTH_INDEXES, DB_NO_VALS, tick_off, &search, e);
-    for (size_t i = 0; v == V_OK && search.names[i] && i < INDEXES_MAX; i++) {
+    for (size_t i = 0; v == V_OK && i < INDEXES_MAX && search.names[i]; i++) {
         char what[HEALTH_TEXT_MAX];
         snprintf(what, sizeof what, "no such index: %s", search.names[i]);
         if (!search.seen[i])

@@ -21,14 +21,14 @@ static inline json_t *recorded(const char *name) {
 
 /* One entry of a file of exchanges, its texts in the arena. */
 static inline struct heard heard_recorded(const json_t *entry, struct arena *a) {
-    const char *name;
-    json_t *value, *body = json_object_get(entry, "body");
+    json_t *headers = json_object_get(entry, "headers"), *body = json_object_get(entry, "body");
     struct strbuf b;
     struct heard h = heard(
         (long)json_integer_value(json_object_get(json_object_get(entry, "status"), "code")), NULL);
     strbuf_init(&b, 1 << 20);
-    json_object_foreach(json_object_get(entry, "headers"), name, value)
-        strbuf_addf(&b, "%s: %s\r\n", name, json_string_value(value));
+    for (void *i = json_object_iter(headers); i; i = json_object_iter_next(headers, i))
+        strbuf_addf(&b, "%s: %s\r\n", json_object_iter_key(i),
+                    json_string_value(json_object_iter_value(i)));
     h.headers = arena_str(a, strbuf_str(&b));
     strbuf_release(&b);
     char *text = json_is_string(body) ? NULL : json_dumps(body, JSON_ENCODE_ANY);
