@@ -34,13 +34,16 @@ static void bookmark(struct strbuf *b, const struct call *c) {
                 safe ? "https" : "http", STR_FMT(host));
 }
 
+static void say_problem(struct strbuf *b, const char *problem) {
+    strbuf_adds(b, "<p class=\"problem\" id=\"problem\" role=\"alert\">");
+    strbuf_add_html(b, str_of(problem));
+    strbuf_adds(b, "</p>");
+}
+
 static void form(struct strbuf *b, struct str url, const char *problem, bool asks_token) {
     strbuf_adds(b, "<form class=\"add\" action=\"/add\" method=\"post\">");
-    if (problem) {
-        strbuf_adds(b, "<p class=\"problem\" id=\"problem\" role=\"alert\">");
-        strbuf_add_html(b, str_of(problem));
-        strbuf_adds(b, "</p>");
-    }
+    if (problem)
+        say_problem(b, problem);
     strbuf_adds(b, "<label for=\"url\">Address of an article, or of its discussion on Reddit or "
                    "Hacker News</label><div class=\"row\">"
                    "<input type=\"text\" inputmode=\"url\" name=\"url\" id=\"url\" required "
@@ -83,6 +86,8 @@ enum verdict page_add(struct call *c, struct str url, const char *problem, struc
     bool asks = link_gate_asks(c), may = asks || link_gate_is_open(c);
     if (may)
         form(&c->body, url, problem, asks);
+    else if (problem)
+        say_problem(&c->body, problem);
     else
         strbuf_adds(&c->body,
                     "<p class=\"note\">Nothing can be added here: this server reads a copy of "
