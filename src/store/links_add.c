@@ -72,7 +72,7 @@ static enum verdict key_of(struct store *s, struct str url, struct str *ret, str
     if (url.n > LINK_URL_MAX)
         return err_set(e, V_LIMIT, "links", 0, "a URL has %d bytes at most", LINK_URL_MAX);
     if (!url.p || !url_key(&s->scratch, store_clean_text(s, url), ret, &domain))
-        return err_set(e, V_INVALID, "links", 0, "that is not an http or https URL");
+        return err_set(e, V_INVALID, "links", 0, "url: not an http or https address with a host");
     return V_OK;
 }
 

@@ -38,8 +38,8 @@ enum verdict link_add_post(struct call *c, struct err *e) {
     if (v == V_LIMIT)
         return again(c, 400, STR_NONE, "That address is longer than 4096 bytes.", e);
     if (v == V_INVALID)
-        return again(c, 400, url, "That is not an address that begins with http:// or https://.",
-                     e);
+        return again(c, 400, url,
+                     "That is not the address of a page: http:// or https://, and a host.", e);
     if (v != V_OK)
         return v;
     web_wrote(c->web);
