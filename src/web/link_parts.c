@@ -6,21 +6,23 @@
 static const struct words {
     const char *id, *heading;
     const char *busy;    /* while it is pending */
+    const char *done;    /* completed, where there are no discussions to count */
     const char *none;    /* not_found */
     const char *failed;  /* before the message */
     const char *skipped; /* before the reason */
     enum link_site site;
     const char *lane; /* whom it asks, for people */
 } words[LINK_TASKS] = {
-    [LINK_REVERSE] = {"reverse", "Article", "Finding the article…",
+    [LINK_REVERSE] = {"reverse", "Article", "Finding the article…", "The article was found",
                       "There is no article behind this discussion.",
                       "Error checking the discussion", "Not looked for", LINK_SITE_NONE,
                       "the site of the discussion"},
-    [LINK_SUMMARY] = {"summary", "Summary", "Reading the article…", "There is no summary.",
-                      "Error making a summary", "No summary", LINK_SITE_NONE, "the summariser"},
-    [LINK_REDDIT] = {"reddit", "Reddit", "Checking Reddit…", "No discussions found on Reddit",
+    [LINK_SUMMARY] = {"summary", "Summary", "Reading the article…", "There is a summary",
+                      "There is no summary.", "Error making a summary", "No summary",
+                      LINK_SITE_NONE, "the summariser"},
+    [LINK_REDDIT] = {"reddit", "Reddit", "Checking Reddit…", NULL, "No discussions found on Reddit",
                      "Error checking Reddit", "Reddit was not checked", LINK_SITE_REDDIT, "Reddit"},
-    [LINK_HN] = {"hn", "Hacker News", "Checking HN…", "No discussions found on HN",
+    [LINK_HN] = {"hn", "Hacker News", "Checking HN…", NULL, "No discussions found on HN",
                  "Error checking HN", "HN was not checked", LINK_SITE_HN, "HN"},
 };
 /* On the page; what is not named here comes behind. */
@@ -31,8 +33,9 @@ static struct words words_of(enum link_task t) {
     const char *name = link_task_name(t);
     if (words[t].id)
         return words[t];
-    return (struct words){name,    name,           "Under way…",   "There is nothing.",
-                          "Error", "Not done now", LINK_SITE_NONE, "its provider"};
+    return (struct words){
+        name,    name,           "Under way…",   "Done",        "There is nothing.",
+        "Error", "Not done now", LINK_SITE_NONE, "its provider"};
 }
 
 static enum link_status status_of(const struct link_view *v, enum link_task t) {
@@ -167,7 +170,7 @@ static void announcement(struct strbuf *b, const struct link_view *v, enum link_
         if (w->site)
             strbuf_addf(b, "%s: %zu discussion%s", w->heading, n, n == 1 ? "" : "s");
         else
-            strbuf_adds(b, t == LINK_SUMMARY ? "There is a summary" : "The article was found");
+            strbuf_adds(b, w->done);
         break;
     case LINK_NOT_FOUND:
         strbuf_adds(b, w->none);
