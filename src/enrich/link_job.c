@@ -5,9 +5,9 @@
 #include "enrich/enrich_metrics.h"
 #include "enrich/link_int.h"
 #include "enrich/link_metrics.h"
+#include "hn/url_key.h"
 #include "policy/backoff.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define NEXTS_MAX 12     /* calls of one task that only led to another one */
@@ -43,25 +43,8 @@ void job_ready(struct link_engine *g, struct job *j, enum job_step step) {
     j->ready_at = link_now(g);
 }
 
-/* A URL as somebody wrote it: the scheme may be missing, and blanks may be in it. */
 struct str job_url(struct job *j) {
-    struct str url = j->task.url;
-    while (url.n && (unsigned char)url.p[0] <= ' ')
-        url = (struct str){url.p + 1, url.n - 1};
-    while (url.n && (unsigned char)url.p[url.n - 1] <= ' ')
-        url.n--;
-    bool has_scheme = url.n && memmem(url.p, url.n, "://", 3);
-    char *out = arena_alloc(&j->arena, 3 * url.n + 16);
-    size_t n = has_scheme ? 0 : (size_t)sprintf(out, "https://");
-    for (size_t i = 0; i < url.n; i++) {
-        unsigned char c = (unsigned char)url.p[i];
-        if (c > ' ' && c != 0x7F)
-            out[n++] = (char)c;
-        else
-            n += (size_t)sprintf(out + n, "%%%02X", c);
-    }
-    out[n] = '\0';
-    return (struct str){out, n};
+    return url_whole(&j->arena, j->task.url);
 }
 
 void job_visit(struct link_engine *g, struct job *j, struct str url) {

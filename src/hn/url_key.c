@@ -280,6 +280,32 @@ static bool simplify(struct str text, struct url_out *out, size_t *ret_host_n) {
     return !out->full;
 }
 
+struct str url_whole(struct arena *a, struct str url) {
+    bool explicit_scheme;
+    url = trim(url);
+    struct str text = url;
+    const char *scheme = "";
+    if (take_scheme(&text, &explicit_scheme))
+        scheme = explicit_scheme && (url.p[4] | 32) != 's' ? "http://" : "https://";
+    else
+        text = url;
+    size_t n = strlen(scheme);
+    char *out = arena_alloc(a, n + 3 * text.n + 1);
+    memcpy(out, scheme, n);
+    for (size_t i = 0; i < text.n; i++) {
+        static const char digits[] = "0123456789ABCDEF";
+        unsigned char c = (unsigned char)text.p[i];
+        bool plain = c > ' ' && c != 0x7F;
+        out[n++] = plain ? (char)c : '%';
+        if (!plain) {
+            out[n++] = digits[c >> 4];
+            out[n++] = digits[c & 15];
+        }
+    }
+    out[n] = '\0';
+    return (struct str){out, n};
+}
+
 bool url_key(struct arena *a, struct str url, struct str *ret_key, struct str *ret_domain) {
     char text[2][URL_MAX];
     struct str now = url;

@@ -14,4 +14,9 @@
  * the key, as HN shows it in brackets behind a title. */
 bool url_key(struct arena *a, struct str url, struct str *ret_key, struct str *ret_domain);
 
+/* A URL that has a key, as a client can ask for it: somebody may have written it without its scheme
+ * (then it is https), or with blanks around and in it. Text with another scheme stays as it is, but
+ * for blanks. In the arena, and ends with a NUL. */
+struct str url_whole(struct arena *a, struct str url);
+
 #endif

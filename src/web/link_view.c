@@ -61,6 +61,7 @@ enum verdict link_view_read(struct call *c, bool places, struct link_view *v, st
     struct str key;
     v->now = page_now(c);
     v->may_ask = link_gate_is_open(c);
+    v->link.url = url_whole(c->arena, v->link.url); /* it may have come without its scheme */
     if (!url_key(c->arena, v->link.url, &key, &v->domain))
         v->domain = STR_NONE;
     enum verdict verdict = store_link_processing(c->store, c->arena, v->link.id, &v->tasks, e);

@@ -42,9 +42,11 @@ static void list(struct call *c, const struct link_entry *all, size_t n) {
     struct str key, domain;
     strbuf_adds(&c->body, "<ol class=\"stories works\">\n");
     for (size_t i = 0; i < n; i++) {
-        if (!url_key(c->arena, all[i].link.url, &key, &domain))
+        struct link_entry shown = all[i];
+        shown.link.url = url_whole(c->arena, shown.link.url);
+        if (!url_key(c->arena, shown.link.url, &key, &domain))
             domain = STR_NONE;
-        link_item(&c->body, &all[i], domain, page_now(c));
+        link_item(&c->body, &shown, domain, page_now(c));
     }
     strbuf_adds(&c->body, "</ol>\n");
 }

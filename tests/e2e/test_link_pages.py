@@ -73,6 +73,15 @@ class Pages:
         self.assertIn('No discussions found on Reddit', page)
         self.assertIn('No summary: no key is configured', page)
 
+    def test_an_address_without_its_scheme(self):
+        links = self.links()
+        links.serve()
+        link = links.add('e.example/a b?next=https://f.example/')
+        whole = 'href="https://e.example/a%20b?next=https://f.example/"'
+        for path in (f'/link/{link}', '/links'):
+            self.assertIn(whole, self.page(links, path), path)
+        self.assertEqual(links.link(link)['url'], 'e.example/a b?next=https://f.example/')
+
     def test_where_pages_lead(self):
         links = self.links()
         links.serve()

@@ -329,6 +329,32 @@ static void length_has_a_limit(void **state) {
     assert_true(has_key((struct str){text, URL_MAX}));
 }
 
+static void a_whole_url_has_scheme_and_no_blanks(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"https://example.com/a", "https://example.com/a"},
+        {"HTTP://Example.com/a?b=c#d", "http://Example.com/a?b=c#d"},
+        {"example.com/a", "https://example.com/a"},
+        {"//example.com/a", "https://example.com/a"},
+        {"http:/example.com/a", "http://example.com/a"},
+        {"example.com/a?next=https://other.example/",
+         "https://example.com/a?next=https://other.example/"},
+        {"example.com:8080", "https://example.com:8080"},
+        {" \t https://example.com/a b\tc \n", "https://example.com/a%20b%09c"},
+        {"ftp://example.com/a", "ftp://example.com/a"},
+        {"", "https://"},
+    };
+    struct arena a;
+    arena_init(&a);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct str whole = url_whole(&a, str_of(cases[i][0]));
+        if (!str_eqc(whole, cases[i][1]))
+            fail_msg("%s became %.*s", cases[i][0], STR_FMT(whole));
+        assert_int_equal(whole.p[whole.n], '\0');
+    }
+    arena_release(&a);
+}
+
 static void every_name_in_the_list_is_found(void **state) {
     (void)state;
     for (size_t i = 0; i < url_n_noise_names; i++) {
@@ -350,6 +376,7 @@ int main(void) {
         cmocka_unit_test(sites_table),
         cmocka_unit_test(domain_has_no_port),
         cmocka_unit_test(length_has_a_limit),
+        cmocka_unit_test(a_whole_url_has_scheme_and_no_blanks),
         cmocka_unit_test(every_name_in_the_list_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
