@@ -94,6 +94,8 @@ static void add_pages(struct fix *f, const char *prefix, int n, const char *by) 
  * the first to meet it no attempt is spent. */
 static void check_hour_of(struct fix *f, enum web_who who, long status, const char *body, int n) {
     static const char *const columns[] = {"reddit", "hn", "summary"};
+    static const char *const stamps[] = {"reddit_checked_at", "hn_checked_at",
+                                         "summary_generated_at"};
     struct trouble t = {.who = who, .on = true, .status = status, .body = body};
     struct web *w = web_new(f, in_trouble, &t);
     web_engine(w);
@@ -106,6 +108,9 @@ static void check_hour_of(struct fix *f, enum web_who who, long status, const ch
                    columns[who]) <= 1);
     assert_int_equal(
         qi(f, "SELECT COUNT(*) FROM link_processing WHERE %s_error IS NOT NULL", columns[who]), 0);
+    /* nor was anything final in between, which a later look would have made pending again */
+    assert_int_equal(
+        qi(f, "SELECT COUNT(*) FROM link_processing WHERE %s IS NOT NULL", stamps[who]), 0);
     t.on = false;
     web_drain(w, 2 * HOUR, 2000);
     assert_q("completed|not_found|completed", f,

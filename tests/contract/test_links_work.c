@@ -128,9 +128,11 @@ static void links_work_10000_behind_one_who_waits(void **state) {
                               " WHERE i < 10000) SELECT i FROM n"
                             : "SELECT generate_series(1, 10000) AS i");
     x(f, "INSERT INTO link_processing (link_id, created_at) SELECT id, created_at FROM links");
+    int64_t asked = add_page(f, "asked", "aaron", false); /* before, and nobody waits for it */
     int64_t mine = add_page(f, "mine", "ann", true);
     for (int lane = 0; lane < LINK_LANES; lane++)
         assert_int_equal(take_link(f, f->s, (enum link_lane)lane).id, mine);
+    x(f, "DELETE FROM link_processing WHERE link_id = %lld", (long long)asked);
     int64_t later = add_page(f, "later", NULL, false);
     assert_ok(store_link_place(f->s, later, LINK_REDDIT, &place, &e));
     assert_int_equal(place.ahead, 1); /* it is of the last 24 hours; who waits, too */
