@@ -53,7 +53,7 @@ class Answers(OnSqlite, LinksTest):
 
     def test_every_answer(self):
         links, mine = self.all, []
-        for n, (reddit, hn, ai) in enumerate(zip(REDDIT, HN, AI)):
+        for n, (reddit, hn, ai) in enumerate(zip(REDDIT, HN, AI, strict=True)):
             url = self.url(f'n{n:02}x')
             links.discussed(url, reddit=1, hn=1)
             for service, (mode, how, _, _) in ((links.reddit, reddit), (links.hn, hn),
