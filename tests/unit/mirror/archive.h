@@ -28,6 +28,16 @@ void archive_close(struct archive *a);
 const char *archive_ask(struct archive *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int64_t archive_int(struct archive *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* When what never comes is given up: five minutes by the machine's clock, and not after so many
+ * rounds, which take no time where there is nothing to wait for. */
+static inline int64_t patience(void) {
+    return clock_mono(&clock_machine) + 300000;
+}
+
+static inline bool patient(int64_t until) {
+    return clock_mono(&clock_machine) < until;
+}
+
 #define assert_ok(call)                                   \
     do {                                                  \
         enum verdict ok_ = (call);                        \

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ROUNDS 6000
 #define LEASE 3600000 /* nobody else is here; a jump of the clock must not cost it */
 
 static void wake(void *http) {
@@ -227,7 +226,7 @@ void fleet_pass(struct fleet *f, int64_t ms, int64_t step_ms) {
 }
 
 void fleet_until(struct fleet *f, const char *wanted, const char *sql) {
-    for (int n = 0; n < MAX_ROUNDS; n++) {
+    for (int64_t until = patience(); patient(until);) {
         if (strcmp(archive_ask(&f->a, "%s", sql), wanted) == 0)
             return;
         fleet_round(f);
@@ -236,7 +235,8 @@ void fleet_until(struct fleet *f, const char *wanted, const char *sql) {
 }
 
 void fleet_until_connected(struct fleet *f, bool connected) {
-    for (int n = 0; n < MAX_ROUNDS && atomic_load(&f->tidings.connected) != connected; n++)
+    for (int64_t until = patience();
+         patient(until) && atomic_load(&f->tidings.connected) != connected;)
         fleet_round(f);
     assert_int_equal(atomic_load(&f->tidings.connected), connected);
 }
@@ -273,7 +273,7 @@ static int64_t first_difference(struct fleet *f) {
 
 void fleet_until_true(struct fleet *f, const char *what) {
     int64_t begin = clock_mono(&f->a.clock), id = 0;
-    for (int n = 0; n < 200; n++) {
+    for (int64_t until = patience(); patient(until);) {
         id = first_difference(f);
         if (id == 0) {
             print_message("%s: true after %.1f s by the clock\n", what,

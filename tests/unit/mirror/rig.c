@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ROUNDS 4000
 #define QUEUE_SLOTS 64
 
 static void wake(void *http) {
@@ -143,7 +142,7 @@ enum ingest_end rig_round(struct rig *r) {
 }
 
 enum ingest_end rig_run(struct rig *r) {
-    for (int n = 0; n < MAX_ROUNDS; n++) {
+    for (int64_t until = patience(); patient(until);) {
         enum ingest_end end = rig_round(r);
         if (end != INGEST_RUNNING)
             return end;
@@ -154,7 +153,7 @@ enum ingest_end rig_run(struct rig *r) {
 }
 
 void rig_until(struct rig *r, const char *wanted, const char *sql) {
-    for (int n = 0; n < MAX_ROUNDS; n++) {
+    for (int64_t until = patience(); patient(until);) {
         if (strcmp(archive_ask(&r->a, "%s", sql), wanted) == 0)
             return;
         if (rig_round(r) != INGEST_RUNNING)

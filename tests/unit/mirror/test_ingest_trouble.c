@@ -17,7 +17,7 @@ static void outage_of_a_minute(const char *fault, const char *illness) {
     rig_open(&r, &(struct rig_options){.window = {1, 600}, .maxitem = FAR, .faults = {fault}});
     bool ill = false;
     enum ingest_end end = INGEST_RUNNING;
-    for (int n = 0; n < 4000 && end == INGEST_RUNNING; n++) {
+    for (int64_t until = patience(); patient(until) && end == INGEST_RUNNING;) {
         const char *is = ingest_illness(r.ingest);
         r.step_ms = is ? 1000 : 5;
         if (is) {
@@ -51,10 +51,11 @@ static void ill_means_one_probe_at_a_time(void **state UNUSED) {
     struct rig r;
     rig_open(&r, &(struct rig_options){
                      .window = {1, 600}, .maxitem = FAR, .faults = {"all:status=503:after=100"}});
-    for (int n = 0; n < 2000 && !ingest_illness(r.ingest); n++)
+    for (int64_t until = patience(); patient(until) && !ingest_illness(r.ingest);)
         rig_round(&r);
     assert_non_null(ingest_illness(r.ingest));
-    for (int n = 0; n < 2000 && (!r.ingest->health.probes || http_inflight(r.http)); n++)
+    for (int64_t until = patience();
+         patient(until) && (!r.ingest->health.probes || http_inflight(r.http));)
         rig_round(&r); /* what was in flight comes home */
     /* the first probe failed: no id has paid, neither those before nor those in flight */
     assert_true(r.ingest->waiting.n > 10);
@@ -103,7 +104,7 @@ static void an_outage_without_end_ends_the_run(void **state UNUSED) {
                                        .max_outage_ms = 120000,
                                        .faults = {"all:status=503:after=100"}});
     enum ingest_end end = INGEST_RUNNING;
-    for (int n = 0; n < 3000 && end == INGEST_RUNNING; n++) {
+    for (int64_t until = patience(); patient(until) && end == INGEST_RUNNING;) {
         r.step_ms = ingest_illness(r.ingest) ? 2000 : 5;
         end = rig_round(&r);
     }
@@ -149,7 +150,7 @@ static void an_outage_that_meets_few_ids(void **state UNUSED) {
                                        .concurrency = 1, /* no good answer overtaken by a bad one */
                                        .faults = {"all:status=503:after=25:for=60s"}});
     r.step_ms = 20;
-    for (int n = 0; n < 2000 && !ingest_illness(r.ingest); n++)
+    for (int64_t until = patience(); patient(until) && !ingest_illness(r.ingest);)
         assert_int_equal(rig_round(&r), INGEST_RUNNING);
     assert_string_equal(ingest_illness(r.ingest), "http_5xx");
     r.step_ms = 500;
@@ -181,7 +182,8 @@ static void retry_after_of_one_id(void **state UNUSED) {
                                        .maxitem = FAR,
                                        .max_attempts = 3,
                                        .faults = {"id=50:status=503:retry_after=3600"}});
-    for (int n = 0; n < 2000 && archive_int(&r.a, "SELECT COUNT(*) FROM items") < 299; n++) {
+    for (int64_t until = patience();
+         patient(until) && archive_int(&r.a, "SELECT COUNT(*) FROM items") < 299;) {
         assert_int_equal(rig_round(&r), INGEST_RUNNING);
         assert_int_equal(r.ingest->not_before_mono, 0);
     }
@@ -197,7 +199,7 @@ static void retry_after_of_the_upstream(void **state UNUSED) {
     rig_open(&r, &(struct rig_options){.window = {1, 300},
                                        .maxitem = FAR,
                                        .faults = {"range=40-60:status=429:retry_after=7:times=1"}});
-    for (int n = 0; n < 2000 && !ingest_illness(r.ingest); n++)
+    for (int64_t until = patience(); patient(until) && !ingest_illness(r.ingest);)
         assert_int_equal(rig_round(&r), INGEST_RUNNING);
     assert_string_equal(ingest_illness(r.ingest), "retry_after");
     int64_t left = r.ingest->not_before_mono - clock_mono(&r.a.clock);
