@@ -59,10 +59,11 @@ class Standby:
         upstream.faults('items:delay=10')
         upstream.change(upstream.first, upstream.maxitem)
         self.wait_metric(first, 'realtime_items_updated_total', 20)
-        first.kill()
-        began = time.monotonic()
+        first.signal(signal.SIGSTOP)  # what changes now is before the replay of the second
         upstream.faults()
         upstream.change(upstream.first, upstream.first + 50, quiet=True)
+        first.kill()
+        began = time.monotonic()
         self.takes_over('killed', second, archive, upstream, began)
         self.stop_updater(second)
 
