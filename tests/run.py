@@ -50,6 +50,13 @@ LONG = ("ops/test_prometheus.py", "e2e/test_updater_faults.py", "e2e/test_faults
         "crash/test_enrich_points.py", "e2e/test_cdc_ws.py", "e2e/test_enrich.py",
         "e2e/test_shared.py", "crash/test_points.py", "e2e/test_catchup.py", "e2e/test_package.py",
         "e2e/test_updater.py", "e2e/test_metrics.py", "e2e/test_signals.py")
+# A suite, and the processor time that it and all that it started have taken.
+SUITE = """import resource, unittest
+ended = unittest.main(None, exit=False)
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print(f"processor: {sum(u.ru_utime + u.ru_stime for u in used):.1f} s", flush=True)
+raise SystemExit(not ended.result.wasSuccessful())"""
+PROCESSOR = re.compile(r"^processor: ([\d.]+ s)$", re.M)
 running = set()  # the processes of suites
 TIMES = re.compile(r"^  .+: equal to the truth after .+", re.M)  # lines of a suite to be shown
 
@@ -157,8 +164,8 @@ def run_python(path, build):
     """What a suite has to say, in full when it failed, and its (name, passed, failed, skipped)."""
     name = path.relative_to(ROOT)
     began = time.monotonic()
-    command = [sys.executable, "-B", "-m", "unittest", "discover", "-v", "-s", str(path.parent),
-               "-p", path.name]
+    command = [sys.executable, "-B", "-c", SUITE, "discover", "-v", "-s", str(path.parent), "-p",
+               path.name]
     env = dict(os.environ, TAIN_BUILD=str(build))
     suite = subprocess.Popen(command, cwd=ROOT, env=env, text=True, errors="replace",
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -175,10 +182,11 @@ def run_python(path, build):
     passed, failed, skipped = count_unittest(said) or (0, 1, 0)
     if suite.returncode != 0 and failed == 0 and (passed or not skipped):
         failed = 1
+    used = PROCESSOR.findall(said) or ["?"]
     if not failed:
         said = "".join(f"{t}\n" for t in TIMES.findall(said))
     return (f"{said}{passed} passed, {failed} failed, {skipped} skipped in "
-            f"{time.monotonic() - began:.1f} s\n", (name, passed, failed, skipped))
+            f"{time.monotonic() - began:.1f} s, processor {used[-1]}\n", (name, passed, failed, skipped))
 
 
 def in_order(paths):
