@@ -210,6 +210,33 @@ static void refused_by_the_provider_pauses_and_burns_no_row(void **state) {
     world_free(w);
 }
 
+/* Whoever resumes a lane need not wait until its workers would have asked by themselves. */
+static void resumed(void **state, const struct mood *trouble) {
+    struct mood mood = *trouble;
+    struct world *w = world_new(*state, in_a_mood, &mood);
+    struct err e;
+    world_rows(w, 1, 50);
+    world_engine(w);
+    world_engine(w);
+    world_run(w, 1200000, 1000);
+    size_t before = w->n_calls;
+    mood = (struct mood){.status = 200, .retry_after_ms = -1};
+    x(w->f, "UPDATE claims SET next_try_at = NULL");
+    assert_ok(store_lane_resume(w->f->s, STR("lookup"), &e));
+    world_run(w, 3000, 100);
+    assert_true(w->n_calls > before);
+    world_drain(w, 120000, 1000);
+    world_free(w);
+}
+
+static void a_wait_that_is_resumed(void **state) {
+    resumed(state, &(struct mood){.status = 429, .retry_after_ms = 3600000});
+}
+
+static void a_breaker_that_is_resumed(void **state) {
+    resumed(state, &(struct mood){.status = 500, .retry_after_ms = -1});
+}
+
 static void one_bad_row(void *ctx UNUSED, struct str path, struct script_answer *ret) {
     script_parity(NULL, path, ret);
     if (str_ends(path, "/4"))
@@ -516,6 +543,8 @@ int engine_tests(void) {
         CASE(degraded_answers_for_an_hour),
         CASE(garbage_for_an_hour),
         CASE(refused_by_the_provider_pauses_and_burns_no_row),
+        CASE(a_wait_that_is_resumed),
+        CASE(a_breaker_that_is_resumed),
         CASE(a_bad_row_fails_alone),
         CASE(what_is_no_request_has_failed),
         CASE(a_breaker_is_open_for_all),

@@ -232,6 +232,9 @@ class Limits(EnrichTest):
         self.wait_final(archive, 10, runs)
         first, second = (call.at for call in lookup.calls[:2])
         self.assertGreaterEqual(second - first, 2.9)
+        self.assertEqual(sum(run.so_far().count('the provider asks us to wait" lane=lml '
+                                                'class=http_429 wait_ms=3000')
+                             for run in runs), 1)
         self.assertEqual(archive.rows('SELECT MAX(attempts) FROM claims'), [(1,)])
         self.assert_rows(archive)
 
