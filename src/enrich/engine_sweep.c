@@ -84,14 +84,22 @@ static enum verdict free_stale(struct engine *g, struct work *w, struct err *e) 
 }
 
 static enum verdict recheck(struct engine *g, struct work *w, struct err *e) {
-    int64_t age = engine_source(g, number_of(g, w))->recheck_ms, n = 0;
+    int64_t age = engine_source(g, number_of(g, w))->recheck_ms;
+    struct rechecked got;
     if (age <= 0)
         return V_OK;
-    enum verdict v = store_recheck(g->store, w->source, age, CLAIM_BATCH_MAX, &n, e);
+    enum verdict v = store_recheck(g->store, w->source, age, CLAIM_BATCH_MAX, &g->scratch, &got, e);
     fault_hit("enrich_after_recheck");
-    if (v == V_OK && n)
-        log_info("rows without a match are looked up again", LI("rows", n));
-    return v;
+    if (v != V_OK)
+        return v;
+    for (size_t i = 0; i < got.n_refused; i++) {
+        tell_of_row(g, w, "the table refuses that this row without a match be looked up again",
+                    got.refused[i].key, got.refused[i].why);
+        enrich_refused(number_of(g, w), STEP_SWEEP);
+    }
+    if (got.n)
+        log_info("rows without a match are looked up again", LI("rows", got.n));
+    return V_OK;
 }
 
 static void begin_scan(struct work *w, int64_t now, bool tells) {
@@ -205,7 +213,7 @@ static enum verdict sweep(struct engine *g, struct work *w, struct err *e) {
         return named;
     enum verdict v =
         tolerate(g, w, "a row hinders the sweep of its source", free_stale(g, w, e), e);
-    return v == V_OK ? tolerate(g, w, "a row without a match may not be looked up again",
+    return v == V_OK ? tolerate(g, w, "rows without a match cannot be looked up again",
                                 recheck(g, w, e), e)
                      : v;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PAUSED_LOOK_MS 2000 /* a lane that was paused: has anyone resumed it? */
+#define RESUMED_LOOK_MS 2000 /* a lane that is paused, or has to wait: has anyone resumed it? */
 #define FULL_LOOK_MS 50
 #define SLOT_GRACE_MS 15000   /* a slot is held for a call's longest time and this */
 #define GIVE_BACK_MS 1000     /* a slot waits so long for a question that takes it along */
@@ -52,13 +52,13 @@ static void take_grant(struct turnstile *t, const struct lane_turns *got, int64_
     t->troubled = got->troubled;
     if (grant->why != LANE_GO) {
         int64_t wait = grant->wait_ms;
-        if (grant->why == LANE_PAUSED)
-            wait = PAUSED_LOOK_MS;
-        else if (wait < 0)
-            wait = FULL_LOOK_MS;
-        t->ask_at = now + (wait > 0 ? wait : 1);
+        if (wait < 0)
+            wait = grant->why == LANE_PAUSED ? RESUMED_LOOK_MS : FULL_LOOK_MS;
+        enrich_lane_state(t->index, t->why, wait);
+        t->ask_at = now + (wait < 1 ? 1 : wait < RESUMED_LOOK_MS ? wait : RESUMED_LOOK_MS);
         return;
     }
+    enrich_lane_state(t->index, t->why, 0);
     t->turns = *grant;
     t->turns.start_us += now * 1000;
     t->turns.until_us += now * 1000;
@@ -88,7 +88,6 @@ enum verdict turnstile_ask(struct turnstile *t, struct store *s, size_t want, in
     t->n_give_back = 0;
     t->probe_back = false;
     take_grant(t, &turns, now);
-    enrich_lane_state(t->index, t->why, t->why == LANE_GO ? 0 : t->ask_at - now);
     return V_OK;
 }
 
@@ -117,10 +116,20 @@ void turnstile_undo(struct turnstile *t, int slot, bool probe) {
     metric_set(&m_enrich_in_flight, t->index, t->in_flight);
 }
 
-static void log_lane(const struct turnstile *t, const struct turn_report *r) {
+/* A wait that comes with no trouble is part of every day. */
+static bool is_worth_a_line(const struct turn_report *r, const struct lane_told *told) {
+    return told->changed || (r->result == LANE_WAIT && r->err_class);
+}
+
+static void log_lane(const struct turnstile *t, const struct turn_report *r, int64_t wait_ms) {
     char name[LANE_NAME_MAX + 1], error[ERROR_MAX];
     snprintf(name, sizeof name, "%.*s", STR_FMT(t->name));
     snprintf(error, sizeof error, "%.*s", STR_FMT(r->error));
+    if (r->result == LANE_WAIT) {
+        log_warn("the provider asks us to wait", LS("lane", name), LS("class", r->err_class),
+                 LI("wait_ms", wait_ms < LANE_WAIT_MAX_MS ? wait_ms : LANE_WAIT_MAX_MS));
+        return;
+    }
     log_warn(r->result == LANE_AUTH ? "the provider refuses us: the lane is paused"
              : r->result == LANE_OK ? "the provider is well again"
                                     : "the provider is ill: its lane waits",
@@ -145,8 +154,8 @@ enum verdict turnstile_tell(struct turnstile *t, struct store *s, const struct t
     t->failures = told.failures;
     if (r->result != LANE_OK)
         turnstile_drop(t); /* what was granted to a lane that was well */
-    if (told.changed)
-        log_lane(t, r);
+    if (is_worth_a_line(r, &told))
+        log_lane(t, r, wait);
     return V_OK;
 }
 

@@ -154,9 +154,17 @@ struct row_peek {
 MUST_CHECK enum verdict store_peek_rows(struct store *s, struct source *src, size_t max,
                                         struct arena *a, struct row_peek *ret, size_t *ret_n,
                                         struct err *e);
-/* Rows without a match whose check is older than age_ms become pending: at most max; *ret_n. */
+struct rechecked {
+    int64_t n; /* rows that are pending now */
+    struct row_refusal *refused;
+    size_t n_refused;
+};
+/* Rows without a match whose check is older than age_ms become pending: at most max. One that may
+ * not, or for which the filter cannot be evaluated, hinders no other, and has to wait until it is
+ * as old again. What is said of it is in the arena. */
 MUST_CHECK enum verdict store_recheck(struct store *s, struct source *src, int64_t age_ms,
-                                      size_t max, int64_t *ret_n, struct err *e);
+                                      size_t max, struct arena *a, struct rechecked *ret,
+                                      struct err *e);
 
 struct source_counts {
     int64_t rows[ROW_STATES];  /* within the filter */

@@ -45,7 +45,10 @@ enum source_stmt {
     SRC_UNFILTERED, /* what is pending, whatever the filter says */
     SRC_PEEK,
     SRC_RECHECK,
+    SRC_RECHECK_ONE,
     SRC_RECHECK_ROW, /* SQLite */
+    SRC_OLD,         /* keys of what SRC_RECHECK would take */
+    SRC_RECHECK_REFUSED,
     SRC_COUNT,
     SRC_WAITING,
     SRC_N

@@ -171,10 +171,11 @@
     " ORDER BY {name}.{key} LIMIT $1"
 
 /* $1: how old, $2: how many. */
-#define RECHECK                                                                            \
-    "WITH tain_l AS MATERIALIZED ("                                                        \
-    " SELECT key FROM claims WHERE source = {source} AND outcome = 'no_match'"             \
-    "   AND state = 'done' AND updated_at < {now} - $1"                                    \
+#define OLD                                                                    \
+    " SELECT key FROM claims WHERE source = {source} AND outcome = 'no_match'" \
+    "   AND state = 'done' AND updated_at < {now} - $1"
+#define RECHECK(more)                                                                      \
+    "WITH tain_l AS MATERIALIZED (" OLD more                                               \
     " ORDER BY updated_at LIMIT $2 FOR UPDATE SKIP LOCKED"                                 \
     "), tain_s AS ("                                                                       \
     " UPDATE claims AS tain_c SET token = tain_c.token + 1, state = 'free', attempts = 0," \
@@ -186,6 +187,11 @@
     " WHERE {name}.{key} = ANY (ARRAY(SELECT {key_of_claim} FROM tain_s))"                 \
     "   AND {name}.{key} = {key_of_claim} AND {name}.{status} = {no_match} AND {filter}"   \
     " RETURNING {name}.{key}::text"
+
+/* $1: the key, $2: what was said. Its time comes again when it is as old again. */
+#define RECHECK_REFUSED                                                         \
+    "UPDATE claims SET updated_at = {now}, error_class = 'refused', error = $2" \
+    " WHERE source = {source} AND key = $1 AND outcome = 'no_match' AND state = 'done'"
 
 #define WAITING                                                                                \
     "SELECT COUNT(*) FILTER (WHERE tain_s.at > {now}),"                                        \
@@ -212,7 +218,10 @@ const struct source_template source_templates_pg[SRC_N] = {
     [SRC_PENDING_BETWEEN] = {"pending", PENDING("", BETWEEN " AND " GUARDED(BETWEEN))},
     [SRC_UNFILTERED] = {"pending", UNFILTERED},
     [SRC_PEEK] = {"pending", PENDING(", {row}::text", "{filter}")},
-    [SRC_RECHECK] = {"recheck", RECHECK},
+    [SRC_RECHECK] = {"recheck", RECHECK("")},
+    [SRC_RECHECK_ONE] = {"recheck", RECHECK(" AND key = $3")},
+    [SRC_OLD] = {"recheck", OLD " ORDER BY updated_at LIMIT $2"},
+    [SRC_RECHECK_REFUSED] = {"recheck", RECHECK_REFUSED},
     [SRC_COUNT] = {"count", "SELECT {name}.{status}::text, COUNT(*) FROM {table} WHERE {filter}"
                             " GROUP BY 1"},
     [SRC_WAITING] = {"count", WAITING},

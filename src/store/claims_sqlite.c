@@ -118,13 +118,20 @@
     "   AND (?2 IS NULL OR {name}.{key} > CAST(?2 AS {key_type}))"                                \
     " ORDER BY {name}.{key} LIMIT ?1"
 
-#define RECHECK                                                                           \
-    "UPDATE claims SET token = token + 1, state = 'free', attempts = 0, outcome = NULL,"  \
-    "  error_class = NULL, error = NULL, updated_at = {now}"                              \
-    " WHERE source = {source} AND key IN (SELECT key FROM claims WHERE source = {source}" \
-    "   AND outcome = 'no_match' AND state = 'done' AND updated_at < {now} - ?1"          \
-    "   ORDER BY updated_at LIMIT ?2)"                                                    \
+/* ?1: how old, ?2: how many. */
+#define OLD                                                                   \
+    "SELECT key FROM claims WHERE source = {source} AND outcome = 'no_match'" \
+    "  AND state = 'done' AND updated_at < {now} - ?1"
+#define RECHECK(more)                                                                    \
+    "UPDATE claims SET token = token + 1, state = 'free', attempts = 0, outcome = NULL," \
+    "  error_class = NULL, error = NULL, updated_at = {now}"                             \
+    " WHERE source = {source} AND key IN (" OLD more " ORDER BY updated_at LIMIT ?2)"    \
     " RETURNING key"
+
+/* ?1: the key, ?2: what was said. Its time comes again when it is as old again. */
+#define RECHECK_REFUSED                                                         \
+    "UPDATE claims SET updated_at = {now}, error_class = 'refused', error = ?2" \
+    " WHERE source = {source} AND key = ?1 AND outcome = 'no_match' AND state = 'done'"
 
 #define RECHECK_ROW                                              \
     "UPDATE {table} SET {status} = {pending}{since_none}" OF_KEY \
@@ -162,7 +169,10 @@ const struct source_template source_templates_sqlite[SRC_N] = {
     [SRC_PENDING_BETWEEN] = {"pending", PENDING("", BETWEEN " AND " GUARDED(BETWEEN))},
     [SRC_UNFILTERED] = {"pending", UNFILTERED},
     [SRC_PEEK] = {"pending", PENDING(", {row}", "{filter}")},
-    [SRC_RECHECK] = {"recheck", RECHECK},
+    [SRC_RECHECK] = {"recheck", RECHECK("")},
+    [SRC_RECHECK_ONE] = {"recheck", RECHECK(" AND key = ?3")},
+    [SRC_OLD] = {"recheck", OLD " ORDER BY updated_at LIMIT ?2"},
+    [SRC_RECHECK_REFUSED] = {"recheck", RECHECK_REFUSED},
     [SRC_RECHECK_ROW] = {"recheck", RECHECK_ROW},
     [SRC_COUNT] = {"count",
                    "SELECT {name}.{status}, COUNT(*) FROM {table} WHERE {filter} GROUP BY 1"},

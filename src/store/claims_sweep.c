@@ -42,15 +42,22 @@ enum verdict store_peek_rows(struct store *s, struct source *src, size_t max, st
     return v;
 }
 
+/* Of one row (its key is given), or of all whose time has come. */
+static enum verdict run_recheck(struct store *s, struct source *src, int64_t age_ms, size_t max,
+                                struct str key, db_row_fn *fn, void *ctx, struct err *e) {
+    const struct db_val vals[] = {DBI(age_ms), DBI((int64_t)max), DBT(key)};
+    return db_run(s->db, src->stmts[key.p ? SRC_RECHECK_ONE : SRC_RECHECK], vals, key.p ? 3 : 2, fn,
+                  ctx, e);
+}
+
 static enum verdict recheck_sqlite(struct store *s, struct source *src, int64_t age_ms, size_t max,
-                                   int64_t *ret_n, struct err *e) {
+                                   struct str key, int64_t *ret_n, struct err *e) {
     struct source_key_list old = source_key_list(&s->scratch, max);
     int64_t n = 0;
     enum verdict v = db_begin(s->db, e);
     if (v != V_OK)
         return v;
-    v = db_run(s->db, src->stmts[SRC_RECHECK], DB_VALS(DBI(age_ms), DBI((int64_t)max)),
-               source_take_key, &old, e);
+    v = run_recheck(s, src, age_ms, max, key, source_take_key, &old, e);
     for (size_t i = 0; v == V_OK && i < old.n; i++) {
         if (!source_key_fits(src, old.keys[i])) /* of a time when the source was another table */
             continue;
@@ -59,21 +66,46 @@ static enum verdict recheck_sqlite(struct store *s, struct source *src, int64_t 
     }
     v = store_end(s, v, e);
     if (v == V_OK)
-        *ret_n = n;
+        *ret_n += n;
+    return v;
+}
+
+static enum verdict recheck(struct store *s, struct source *src, int64_t age_ms, size_t max,
+                            struct str key, int64_t *ret_n, struct err *e) {
+    if (!store_is_shared(s))
+        return recheck_sqlite(s, src, age_ms, max, key, ret_n, e);
+    enum verdict v = run_recheck(s, src, age_ms, max, key, NULL, NULL, e);
+    if (v == V_OK)
+        *ret_n += db_changes(s->db);
+    return v;
+}
+
+static enum verdict recheck_each(struct store *s, struct source *src, int64_t age_ms, size_t max,
+                                 struct arena *a, struct rechecked *ret, struct err *e) {
+    struct source_key_list old = source_key_list(a, max);
+    enum verdict v = db_run(s->db, src->stmts[SRC_OLD], DB_VALS(DBI(age_ms), DBI((int64_t)max)),
+                            source_take_key, &old, e);
+    ret->refused = arena_alloc(a, (old.n + 1) * sizeof *ret->refused);
+    for (size_t i = 0; v == V_OK && i < old.n; i++) {
+        v = recheck(s, src, age_ms, 1, old.keys[i], &ret->n, e);
+        if (!source_refused(v))
+            continue;
+        struct str why = arena_str(a, source_error(s, str_of(e->msg)));
+        ret->refused[ret->n_refused++] = (struct row_refusal){old.keys[i], why};
+        v = db_run(s->db, src->stmts[SRC_RECHECK_REFUSED], DB_VALS(DBT(old.keys[i]), DBT(why)),
+                   NULL, NULL, e);
+    }
     return v;
 }
 
 enum verdict store_recheck(struct store *s, struct source *src, int64_t age_ms, size_t max,
-                           int64_t *ret_n, struct err *e) {
-    *ret_n = 0;
+                           struct arena *a, struct rechecked *ret, struct err *e) {
+    struct err own = {0};
+    e = e ? e : &own;
+    *ret = (struct rechecked){0};
     arena_reset(&s->scratch);
-    if (!store_is_shared(s))
-        return recheck_sqlite(s, src, age_ms, max, ret_n, e);
-    enum verdict v = db_run(s->db, src->stmts[SRC_RECHECK], DB_VALS(DBI(age_ms), DBI((int64_t)max)),
-                            NULL, NULL, e);
-    if (v == V_OK)
-        *ret_n = db_changes(s->db);
-    return v;
+    enum verdict v = recheck(s, src, age_ms, max, STR_NONE, &ret->n, e);
+    return source_refused(v) ? recheck_each(s, src, age_ms, max, a, ret, e) : v;
 }
 
 struct counting {

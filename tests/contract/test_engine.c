@@ -155,41 +155,46 @@ static void in_a_mood(void *ctx, struct str path, struct script_answer *ret) {
     *ret = (struct script_answer){m->status, m->body ? m->body : "", 10, m->retry_after_ms};
 }
 
-static void down_for_an_hour(void **state, const struct mood *trouble) {
+static void down_for_an_hour(void **state, int rows, const struct mood *trouble) {
     struct mood mood = *trouble;
     struct world *w = world_new(*state, in_a_mood, &mood);
-    world_rows(w, 1, 100);
+    world_rows(w, 1, rows);
     world_engine(w);
     world_engine(w);
     world_run(w, 3600000, 2000);
     assert_int_equal(world_count(w, "failed") + world_count(w, "unmatched"), 0);
-    assert_int_equal(world_count(w, "pending") + world_count(w, "enriching"), 100);
+    assert_int_equal(world_count(w, "pending") + world_count(w, "enriching"), rows);
     assert_in_range(w->n_calls, 1, 400); /* it was left alone */
     mood = (struct mood){.status = 200, .retry_after_ms = -1};
     world_drain(w, 3 * 3600000, 1000);
-    assert_int_equal(world_count(w, "matched"), 50);
-    assert_int_equal(world_count(w, "unmatched"), 50);
+    assert_int_equal(world_count(w, "matched"), rows / 2);
+    assert_int_equal(world_count(w, "unmatched"), rows / 2);
     world_free(w);
 }
 
 static void no_connection_for_an_hour(void **state) {
-    down_for_an_hour(state, &(struct mood){.status = 0, .retry_after_ms = -1});
+    down_for_an_hour(state, 100, &(struct mood){.status = 0, .retry_after_ms = -1});
 }
 
 static void server_errors_for_an_hour(void **state) {
-    down_for_an_hour(state, &(struct mood){.status = 500, .retry_after_ms = -1});
+    down_for_an_hour(state, 100, &(struct mood){.status = 500, .retry_after_ms = -1});
+}
+
+/* Each of them is asked for more often than it has attempts. */
+static void an_hour_for_two_rows(void **state) {
+    down_for_an_hour(state, 2, &(struct mood){.status = 500, .retry_after_ms = -1});
 }
 
 static void too_many_requests_for_an_hour(void **state) {
-    down_for_an_hour(state, &(struct mood){.status = 429, .retry_after_ms = 60000});
+    down_for_an_hour(state, 100, &(struct mood){.status = 429, .retry_after_ms = 60000});
 }
 
 static void degraded_answers_for_an_hour(void **state) {
-    down_for_an_hour(state, &(struct mood){200, DEGRADED, -1});
+    down_for_an_hour(state, 100, &(struct mood){200, DEGRADED, -1});
 }
 
 static void garbage_for_an_hour(void **state) {
-    down_for_an_hour(state, &(struct mood){200, "<html>", -1});
+    down_for_an_hour(state, 100, &(struct mood){200, "<html>", -1});
 }
 
 static void refused_by_the_provider_pauses_and_burns_no_row(void **state) {
@@ -208,6 +213,33 @@ static void refused_by_the_provider_pauses_and_burns_no_row(void **state) {
     world_drain(w, 60000, 100);
     assert_int_equal(w->n_calls, 11);
     world_free(w);
+}
+
+/* Whoever resumes a lane need not wait until its workers would have asked by themselves. */
+static void resumed(void **state, const struct mood *trouble) {
+    struct mood mood = *trouble;
+    struct world *w = world_new(*state, in_a_mood, &mood);
+    struct err e;
+    world_rows(w, 1, 50);
+    world_engine(w);
+    world_engine(w);
+    world_run(w, 1200000, 1000);
+    size_t before = w->n_calls;
+    mood = (struct mood){.status = 200, .retry_after_ms = -1};
+    x(w->f, "UPDATE claims SET next_try_at = NULL");
+    assert_ok(store_lane_resume(w->f->s, STR("lookup"), &e));
+    world_run(w, 3000, 100);
+    assert_true(w->n_calls > before);
+    world_drain(w, 120000, 1000);
+    world_free(w);
+}
+
+static void a_wait_that_is_resumed(void **state) {
+    resumed(state, &(struct mood){.status = 429, .retry_after_ms = 3600000});
+}
+
+static void a_breaker_that_is_resumed(void **state) {
+    resumed(state, &(struct mood){.status = 500, .retry_after_ms = -1});
 }
 
 static void one_bad_row(void *ctx UNUSED, struct str path, struct script_answer *ret) {
@@ -349,6 +381,25 @@ static void limits_hold_for_five(void **state) {
     assert_true(world_most_in(w, 60000) <= 50);
     assert_true(w->most_at_once <= 5);
     assert_in_range(w->n_calls, 475, 500); /* 95 of 100 at least */
+    world_free(w);
+}
+
+static void slow_answers(void *ctx, struct str path, struct script_answer *ret) {
+    random_length(ctx, path, ret);
+    ret->takes_ms += 15000;
+}
+
+/* Answers take so long that the slots are what is scarce. */
+static void slots_hold_for_five(void **state) {
+    struct rng rng = {.state = 7};
+    struct world *w = world_new(*state, slow_answers, &rng);
+    w->plan.providers[0].limits = (struct lane_limits){50, 60000, 5};
+    world_rows(w, 1, 600);
+    for (int i = 0; i < 5; i++)
+        world_engine(w);
+    world_run(w, 300000, 200);
+    assert_int_equal(w->most_at_once, 5);
+    assert_in_range(w->n_calls, 70, 100); /* 5 in 15 to 20 s */
     world_free(w);
 }
 
@@ -512,16 +563,20 @@ int engine_tests(void) {
         CASE(a_stop_gives_back_without_spending_an_attempt),
         CASE(no_connection_for_an_hour),
         CASE(server_errors_for_an_hour),
+        CASE(an_hour_for_two_rows),
         CASE(too_many_requests_for_an_hour),
         CASE(degraded_answers_for_an_hour),
         CASE(garbage_for_an_hour),
         CASE(refused_by_the_provider_pauses_and_burns_no_row),
+        CASE(a_wait_that_is_resumed),
+        CASE(a_breaker_that_is_resumed),
         CASE(a_bad_row_fails_alone),
         CASE(what_is_no_request_has_failed),
         CASE(a_breaker_is_open_for_all),
         CASE(a_probe_goes_back),
         CASE(limits_of_another_file),
         CASE(limits_hold_for_five),
+        CASE(slots_hold_for_five),
         CASE(a_turn_that_is_lost_is_not_used),
         CASE(slots_without_work_go_back),
         CASE(a_flood_larger_than_the_ring_loses_nothing),

@@ -157,6 +157,46 @@ static void a_filter_that_fails_in_a_sweep(void **state) {
     world_free(w);
 }
 
+/* Of 12 rows, half of them without a match, those are looked up again but row 3; that one waits as
+ * long again, each time. */
+static void all_but_the_third(struct world *w) {
+    size_t before = w->n_calls;
+    world_run(w, 3700000, 5000);
+    assert_int_equal(w->n_calls - before, 5);
+    assert_q("unmatched", w->f, "SELECT status FROM tracks WHERE id = 3");
+    assert_q("3|done|no_match|refused", w->f,
+             "SELECT key, state, outcome, error_class FROM claims WHERE error IS NOT NULL");
+    world_run(w, 3700000, 5000);
+    assert_int_equal(w->n_calls - before, 10);
+    assert_int_equal(final_rows(w), 12);
+}
+
+static void a_row_that_may_not_be_looked_up_again(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    w->plan.sources[0].recheck_ms = 3600000;
+    refuse(w, 3, "NEW.status = 'pending' AND OLD.status = 'unmatched'");
+    world_rows(w, 1, 12);
+    world_engine(w);
+    world_run(w, 5000, 10);
+    assert_int_equal(final_rows(w), 12);
+    all_but_the_third(w);
+    world_free(w);
+}
+
+static void a_filter_that_fails_in_a_recheck(void **state) {
+    struct world *w = world_new(*state, script_parity, NULL);
+    world_rows(w, 1, 12);
+    size_t a = world_engine(w);
+    world_run(w, 5000, 10);
+    assert_int_equal(final_rows(w), 12);
+    world_kill(w, a);
+    w->plan.sources[0].recheck_ms = 3600000;
+    w->plan.sources[0].spec.filter = picky(3, 3);
+    world_engine(w);
+    all_but_the_third(w);
+    world_free(w);
+}
+
 /* A filter that the database can read, but not for every row. SQLite divides by zero without
  * trouble. */
 static void a_filter_that_fails(void **state) {
@@ -308,6 +348,8 @@ int engine_table_tests(void) {
         CASE(a_busy_row_that_may_not_be_freed),
         CASE(a_filter_that_fails_in_a_scan),
         CASE(a_filter_that_fails_in_a_sweep),
+        CASE(a_row_that_may_not_be_looked_up_again),
+        CASE(a_filter_that_fails_in_a_recheck),
         CASE(a_filter_that_fails),
         CASE(two_sources_of_one_table),
         CASE(one_name_for_two_tables),

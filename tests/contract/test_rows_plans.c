@@ -84,6 +84,8 @@ static void plans_go_by_the_indexes(void **state) {
         {SRC_PENDING, "(100)", "pending_ones", "claims_"},
         {SRC_PENDING_AFTER, "(100, '7')", "pending_ones", "claims_"},
         {SRC_RECHECK, "(1000, 100)", "flowsheet_pkey", "claims_no_match"},
+        {SRC_RECHECK_ONE, "(1000, 1, '7')", "flowsheet_pkey", "claims_"},
+        {SRC_OLD, "(1000, 100)", "_", "claims_no_match"},
         {SRC_WAITING, "", "_", "claims_waiting"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

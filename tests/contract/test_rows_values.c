@@ -207,8 +207,8 @@ static void errors_are_cut(void **state) {
 static void rows_without_a_match_are_asked_again(void **state) {
     struct fix *f = *state;
     struct source *src = flowsheet(f, f->s);
+    struct rechecked got;
     struct err e;
-    int64_t n;
     add_rows(f, 4);
     for (int i = 1; i <= 3; i++) {
         char key[2] = {(char)('0' + i), 0};
@@ -218,24 +218,24 @@ static void rows_without_a_match_are_asked_again(void **state) {
     }
     x(f, "UPDATE %s SET metadata_status = 'enriched_no_match' WHERE id = 4",
       user_table(f, "flowsheet"));
-    assert_ok(store_recheck(f->s, src, 10000, 100, &n, &e));
-    assert_int_equal(n, 0);
+    assert_ok(store_recheck(f->s, src, 10000, 100, &f->arena, &got, &e));
+    assert_int_equal(got.n, 0);
     fix_set_now(f, T0 + 10001);
-    assert_ok(store_recheck(f->s, src, 10000, 100, &n, &e));
-    assert_int_equal(n, 1);
+    assert_ok(store_recheck(f->s, src, 10000, 100, &f->arena, &got, &e));
+    assert_int_equal(got.n, 1);
     assert_q("pending enriched_no_match enriched_match enriched_no_match", f,
              "SELECT metadata_status FROM %s ORDER BY id", user_table(f, "flowsheet"));
     assert_string_equal(claim_state(f, 1), "2|free|0");
     assert_string_equal(claimed(f, f->s, src, "1"), "won 3 1");
     assert_true(finalize_row(f->s, src, "1", 3, ROW_NO_MATCH, NULL));
     fix_advance(f, 20000);
-    assert_ok(store_recheck(f->s, src, 10000, 1, &n, &e));
-    assert_int_equal(n, 1);
+    assert_ok(store_recheck(f->s, src, 10000, 1, &f->arena, &got, &e));
+    assert_int_equal(got.n, 1);
     assert_string_equal(row_of(f, 2), "pending|0"); /* the oldest first */
-    assert_ok(store_recheck(f->s, src, 10000, 100, &n, &e));
-    assert_int_equal(n, 1);
-    assert_ok(store_recheck(f->s, src, 10000, 100, &n, &e));
-    assert_int_equal(n, 0);
+    assert_ok(store_recheck(f->s, src, 10000, 100, &f->arena, &got, &e));
+    assert_int_equal(got.n, 1);
+    assert_ok(store_recheck(f->s, src, 10000, 100, &f->arena, &got, &e));
+    assert_int_equal(got.n, 0);
     store_source_close(src);
 }
 

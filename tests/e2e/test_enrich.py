@@ -102,6 +102,27 @@ class Winning(EnrichTest):
         self.assertEqual(len(lookup.calls), 1)
         self.assertEqual(archive.rows('SELECT token, attempts FROM claims'), [(1, 1)])
 
+    def test_pending_twice(self):
+        """Two events say that a row waits: it is claimed once."""
+        archive, lookup = self.flowsheet(), self.lookup()
+        run = self.ready(self.worker(archive, lookup))
+        self.steer(archive, 'pause')
+        self.insert(archive, 'Artist 1')
+        archive.execute(f"UPDATE {TABLE} SET notes = 'again'")
+        wait_until(lambda: self.events(run)[0] == 2, what='both events')
+        self.assertEqual(self.states(archive), {'pending': 1})
+        self.steer(archive, 'resume')
+        self.wait_final(archive, 1, [run])
+        wait_until(lambda: self.events(run)[0] == 4, what='the claim and the end')
+        results = self.wait_conserved(run)
+        self.assertEqual((results['won'], results['dropped']), (1, 0))
+        self.assertEqual(len(lookup.calls), 1)
+        self.assertEqual(archive.rows('SELECT token, attempts FROM claims'), [(1, 1)])
+
+    def steer(self, archive, word):
+        done = self.run_tain('enrich', word, 'lml', '--db', archive.uri)
+        self.assertEqual(done.code, EXIT_DONE, done)
+
     def test_names_in_another_case(self):
         """A column is found whatever its case; so are events of its table."""
         archive, lookup = self.flowsheet(install=False), self.lookup()
@@ -232,6 +253,9 @@ class Limits(EnrichTest):
         self.wait_final(archive, 10, runs)
         first, second = (call.at for call in lookup.calls[:2])
         self.assertGreaterEqual(second - first, 2.9)
+        self.assertEqual(sum(run.so_far().count('the provider asks us to wait" lane=lml '
+                                                'class=http_429 wait_ms=3000')
+                             for run in runs), 1)
         self.assertEqual(archive.rows('SELECT MAX(attempts) FROM claims'), [(1,)])
         self.assert_rows(archive)
 
