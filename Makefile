@@ -5,7 +5,7 @@ DESTDIR ?=
 # Where services look for their configuration; an installation for oneself keeps to its own folder.
 SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
 
-.PHONY: all build test demo bench fuzz sanitize lint crash install deb clean
+.PHONY: all build test demo bench fuzz sanitize lint crash nth install deb clean
 
 all: build
 
@@ -53,6 +53,17 @@ crash:
 	@tools/setup.sh test
 	@$(MAKE) --no-print-directory build
 	@CRASH_ROUNDS=$${CRASH_ROUNDS:-50} python3 tests/run.py $(BUILD) crash
+
+# Every fallible call of the program fails once: some of them under the address sanitizer, then all
+# without it.
+nth:
+	@tools/setup.sh test
+	@$(MAKE) --no-print-directory build
+	@test -f build-asan/build.ninja || \
+	    meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false
+	@ninja -C build-asan tests/nth/nth
+	@python3 -B tests/nth/run_nth.py build-asan/tests/nth/nth $(BUILD) TestNth
+	@NTH=all python3 -B tests/nth/run_nth.py $(BUILD)/tests/nth/nth $(BUILD)
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX) -Dsysconfdir=$(SYSCONFDIR)

@@ -43,6 +43,7 @@ struct db_row {
     const struct db_driver *driver;
     void *answer; /* sqlite3_stmt or PGresult */
     int index;
+    bool *torn; /* SQLite: set when a value could not be had */
 };
 
 /* Of the catalogue or made at run time. */

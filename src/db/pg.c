@@ -213,6 +213,8 @@ static enum verdict set_up_session(struct pg_db *p, struct err *e) {
     PQsetNoticeReceiver(p->conn, ignore_notice, NULL);
     memset(p->prepared, 0, db_numbers(p->head.catalog) * sizeof *p->prepared);
     char *quoted = PQescapeIdentifier(p->conn, p->schema, strlen(p->schema));
+    if (!quoted)
+        return failed(p, NULL, e);
     char sql[512];
     /* A process that sleeps within a transaction must not keep its locks from its peers. Plans are
      * kept from when a table was small, and scanning it then was right: never do. */
@@ -223,7 +225,7 @@ static enum verdict set_up_session(struct pg_db *p, struct err *e) {
              /* what is acknowledged must be stored, whatever the server's default */
              "SELECT set_config('synchronous_commit', 'on', false)"
              " WHERE current_setting('synchronous_commit') = 'off'",
-             quoted ? quoted : "tain");
+             quoted);
     PQfreemem(quoted);
     return pg_script(&p->head, sql, e);
 }

@@ -91,13 +91,16 @@ static int bind_text(sqlite3_stmt *st, int at, struct str s) {
 /* Runs a bound statement to its end and makes it ready for the next use. */
 static enum verdict step_all(struct sqlite_db *s, sqlite3_stmt *st, db_row_fn *fn, void *ctx,
                              struct err *e) {
-    struct db_row row = {.driver = s->head.driver, .answer = st};
+    bool torn = false;
+    struct db_row row = {.driver = s->head.driver, .answer = st, .torn = &torn};
     enum verdict v = V_OK;
     int rc;
-    while ((rc = sqlite3_step(st)) == SQLITE_ROW && v == V_OK)
+    while ((rc = sqlite3_step(st)) == SQLITE_ROW && v == V_OK && !torn)
         if (fn)
             v = fn(ctx, &row);
-    if (v != V_OK)
+    if (torn)
+        v = err_set(e, sqlite_verdict(SQLITE_NOMEM), "sqlite", SQLITE_NOMEM, "out of memory");
+    else if (v != V_OK)
         err_set(e, v, "sqlite", 0, "the answer has a row that makes no sense");
     else if (rc != SQLITE_DONE)
         v = failed(s, e);
@@ -177,6 +180,8 @@ static int64_t sqlite_row_int(const struct db_row *row, int col) {
 static struct str sqlite_row_text(const struct db_row *row, int col) {
     sqlite3_stmt *st = row->answer;
     const char *p = (const char *)sqlite3_column_text(st, col);
+    if (!p && sqlite3_errcode(sqlite3_db_handle(st)) == SQLITE_NOMEM)
+        *row->torn = true; /* it looks like a NULL, and is none */
     return (struct str){p, p ? (size_t)sqlite3_column_bytes(st, col) : 0};
 }
 

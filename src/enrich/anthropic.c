@@ -60,7 +60,7 @@ enum verdict anthropic_ask(const struct anthropic_conf *c, struct str system, st
 /* ---- the answer */
 
 static bool contains(struct str s, const char *words) {
-    return s.n > 0 && memmem(s.p, s.n, words, strlen(words));
+    return s.p && s.n > 0 && memmem(s.p, s.n, words, strlen(words));
 }
 
 /* Refusals that mean more than their status. 400 is also what a limit that its owner set, or an

@@ -74,19 +74,28 @@ static enum verdict read_head(struct dump_reader *r, struct err *e) {
     return v;
 }
 
-static void take_fingerprint(struct dump_reader *r) {
+static enum verdict take_fingerprint(struct dump_reader *r, struct err *e) {
     uint64_t head = XXH3_64bits(r->raw, r->raw_n);
     if (!r->regular) {
         snprintf(r->fingerprint, sizeof r->fingerprint, "pipe:%016llx", (unsigned long long)head);
-        return;
+        return V_OK;
     }
     unsigned char *tail = xmalloc(HEAD_BYTES);
     int64_t from = r->total > (int64_t)HEAD_BYTES ? r->total - (int64_t)HEAD_BYTES : 0;
-    ssize_t got = pread(r->fd, tail, HEAD_BYTES, from);
-    uint64_t end = XXH3_64bits(tail, got > 0 ? (size_t)got : 0);
+    size_t n = 0;
+    for (ssize_t got = 1; got != 0 && n < HEAD_BYTES;) {
+        got = pread(r->fd, tail + n, HEAD_BYTES - n, from + (int64_t)n);
+        if (got < 0 && errno != EINTR) {
+            free(tail);
+            return err_set(e, V_FATAL, "dump", errno, "cannot read: %s", strerror(errno));
+        }
+        n += got > 0 ? (size_t)got : 0;
+    }
+    uint64_t end = XXH3_64bits(tail, n);
     free(tail);
     snprintf(r->fingerprint, sizeof r->fingerprint, "%lld:%016llx:%016llx", (long long)r->total,
              (unsigned long long)head, (unsigned long long)end);
+    return V_OK;
 }
 
 /* zstd's own magic, or that of the skippable frames some tools put in front. */
@@ -110,7 +119,10 @@ static enum verdict open_file(struct dump_reader *r, const char *path, struct er
         return err_set(e, V_INVALID, "dump", errno, "%.300s: %s", path, strerror(errno));
     r->own_fd = !standard;
     struct stat st;
-    if (fstat(r->fd, &st) != 0 || S_ISDIR(st.st_mode))
+    if (fstat(r->fd, &st) != 0)
+        return err_set(e, V_FATAL, "dump", errno, "%.300s: %s", standard ? "-" : path,
+                       strerror(errno));
+    if (S_ISDIR(st.st_mode))
         return err_set(e, V_INVALID, "dump", 0, "%.300s: not a file", standard ? "-" : path);
     r->regular = S_ISREG(st.st_mode) && lseek(r->fd, 0, SEEK_CUR) == 0;
     r->total = r->regular ? st.st_size : -1;
@@ -131,11 +143,12 @@ enum verdict dump_open(const struct dump_read_options *o, struct dump_reader **r
         v = read_head(r, e);
     if (v == V_OK)
         v = choose_form(r, e);
+    if (v == V_OK)
+        v = take_fingerprint(r, e);
     if (v != V_OK) {
         dump_close(r);
         return v;
     }
-    take_fingerprint(r);
     *ret = r;
     return V_OK;
 }

@@ -105,7 +105,9 @@ static char *with_suffix(const char *path, const char *suffix) {
 /* Cuts the file behind its last whole part and takes what stays into the checksum. */
 static enum verdict keep_rest(struct dump_writer *w, bool compress, struct err *e) {
     struct stat st;
-    if (fstat(w->fd, &st) != 0 || st.st_size == 0)
+    if (fstat(w->fd, &st) != 0)
+        return err_set(e, V_FATAL, "dump", errno, "cannot read %s: %s", w->part, strerror(errno));
+    if (st.st_size == 0)
         return V_OK;
     size_t n = (size_t)st.st_size;
     void *map = mmap(NULL, n, PROT_READ, MAP_SHARED, w->fd, 0);
@@ -160,8 +162,14 @@ static enum verdict open_part(struct dump_writer *w, const struct dump_write_opt
     if (w->fd < 0)
         return err_set(e, V_INVALID, "dump", errno, "cannot make %s: %s", w->part, strerror(errno));
     w->own_fd = true;
-    if (flock(w->fd, LOCK_EX | LOCK_NB) != 0)
+    int locked;
+    do
+        locked = flock(w->fd, LOCK_EX | LOCK_NB);
+    while (locked != 0 && errno == EINTR);
+    if (locked != 0 && errno == EWOULDBLOCK)
         return err_set(e, V_CONFLICT, "dump", errno, "another process writes %s", w->part);
+    if (locked != 0)
+        return err_set(e, V_FATAL, "dump", errno, "cannot lock %s: %s", w->part, strerror(errno));
     if (o->resume)
         return keep_rest(w, o->compress, e);
     if (ftruncate(w->fd, 0) != 0)
@@ -212,13 +220,24 @@ int64_t dump_out_bytes(const struct dump_writer *w) {
     return w->bytes;
 }
 
+static bool write_whole(int fd, const char *p, size_t n) {
+    while (n) {
+        ssize_t done = write(fd, p, n);
+        if (done < 0 && errno != EINTR)
+            return false;
+        p += done > 0 ? done : 0;
+        n -= done > 0 ? (size_t)done : 0;
+    }
+    return true;
+}
+
 static enum verdict write_sidecar(const char *path, const char *final, const char *hex,
                                   struct err *e) {
     CLEANUP(strbuf_release) struct strbuf line;
     strbuf_init(&line, 8192);
     checksum_line(&line, final, hex);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    bool ok = fd >= 0 && write(fd, line.p, line.n) == (ssize_t)line.n && fsync(fd) == 0;
+    bool ok = fd >= 0 && write_whole(fd, line.p, line.n) && fsync(fd) == 0;
     int code = errno;
     if (fd >= 0)
         close(fd);
@@ -226,15 +245,20 @@ static enum verdict write_sidecar(const char *path, const char *final, const cha
               : err_set(e, V_FATAL, "dump", code, "cannot write %s: %s", path, strerror(code));
 }
 
-static void sync_folder(const char *path) {
+/* Until then the new names may be gone after a power cut. A folder that may not be read, or of a
+ * file system that knows no such thing, is left to the system. */
+static enum verdict sync_folder(const char *path, struct err *e) {
     char folder[PATH_MAX];
     const char *name = base_name(path);
     snprintf(folder, sizeof folder, "%.*s", (int)(name - path), path);
     int fd = open(*folder ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    fsync(fd);
-    close(fd);
+    bool ok = fd >= 0 ? fsync(fd) == 0 || errno == EINVAL : errno == EACCES;
+    int code = errno;
+    if (fd >= 0)
+        close(fd);
+    return ok ? V_OK
+              : err_set(e, V_FATAL, "dump", code, "cannot keep the name of %s: %s", path,
+                        strerror(code));
 }
 
 /* At no instant does a checksum stand beside a file that is not its own. */
@@ -249,8 +273,7 @@ static enum verdict give_name(struct dump_writer *w, const char *hex, struct err
         return err_set(e, V_FATAL, "dump", errno, "cannot give %s its name: %s", w->path,
                        strerror(errno));
     w->untouched = false;
-    sync_folder(w->path);
-    return V_OK;
+    return sync_folder(w->path, e);
 }
 
 enum verdict dump_finish(struct dump_writer *w, char ret_hex[SHA256_HEX], struct err *e) {

@@ -1,4 +1,5 @@
 #include "net/dress_int.h"
+#include "net/must_int.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,10 +56,7 @@ static bool is_named(struct str header, const char *name) {
 }
 
 static void add_line(struct dress *d, const char *line) {
-    struct curl_slist *longer = curl_slist_append(d->headers, line);
-    if (!longer)
-        abort(); /* out of memory */
-    d->headers = longer;
+    d->headers = must_have(curl_slist_append(d->headers, line));
 }
 
 /* libcurl leaves a header without a value out unless it is written with a semicolon. */
@@ -88,7 +86,7 @@ static void set_headers(struct dress *d, CURL *easy, const struct http_request *
         add_line(d, "Content-Type:"); /* none, rather than libcurl's guess */
     if (d->post && !expects)
         add_line(d, "Expect:"); /* a round trip, and a second of waiting where nobody answers */
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, d->headers);
+    must_set(easy, CURLOPT_HTTPHEADER, d->headers);
 }
 
 void dress_on(struct dress *d, CURL *easy, const struct http_request *r) {
@@ -97,9 +95,9 @@ void dress_on(struct dress *d, CURL *easy, const struct http_request *r) {
     d->on = true;
     d->post = is_post(r);
     if (d->post) {
-        curl_easy_setopt(easy, CURLOPT_POST, 1L);
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.n);
-        curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, r->body.p ? r->body.p : "");
+        must_set(easy, CURLOPT_POST, 1L);
+        must_set(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.n);
+        must_set(easy, CURLOPT_COPYPOSTFIELDS, r->body.p ? r->body.p : "");
     }
     set_headers(d, easy, r);
 }
@@ -107,14 +105,14 @@ void dress_on(struct dress *d, CURL *easy, const struct http_request *r) {
 void dress_off(struct dress *d, CURL *easy) {
     if (LIKELY(!d->on))
         return;
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
+    must_set(easy, CURLOPT_HTTPHEADER, NULL);
     for (struct curl_slist *h = d->headers; h; h = h->next)
         explicit_bzero(h->data, strlen(h->data));
     curl_slist_free_all(d->headers);
     if (d->post) {
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, NULL); /* which makes it a POST again */
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)-1);
-        curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+        must_set(easy, CURLOPT_POSTFIELDS, NULL); /* which makes it a POST again */
+        must_set(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)-1);
+        must_set(easy, CURLOPT_HTTPGET, 1L);
     }
     *d = (struct dress){0};
 }

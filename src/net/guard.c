@@ -1,4 +1,5 @@
 #include "net/guard_int.h"
+#include "net/must_int.h"
 #include "net/url_int.h"
 
 #include <arpa/inet.h>
@@ -82,9 +83,7 @@ enum verdict guard_new(const struct guard_options *o, struct guard **ret, struct
     g->max_redirects = o->max_redirects == 0  ? REDIRECTS
                        : o->max_redirects < 0 ? 0
                                               : o->max_redirects;
-    g->headers = curl_slist_append(NULL, ACCEPT);
-    if (!g->headers)
-        abort(); /* out of memory */
+    g->headers = must_have(curl_slist_append(NULL, ACCEPT));
     *ret = g;
     return V_OK;
 }
@@ -142,7 +141,7 @@ static enum guard_rule check_host(bool allowed, char *host) {
 
 static bool has_part(CURLU *u, CURLUPart what) {
     URL_PART part = NULL;
-    return curl_url_get(u, what, &part, 0) == CURLUE_OK;
+    return must_url_get(u, what, &part, 0) == CURLUE_OK;
 }
 
 static bool is_allowed(const struct guard *g, const char *host, unsigned short port) {
@@ -164,7 +163,7 @@ static bool is_open_port(const struct guard *g, unsigned short port) {
 static bool make_ascii(CURLU *u) {
     URL_PART host = NULL;
     char *ascii = NULL;
-    if (curl_url_get(u, CURLUPART_HOST, &host, 0) != CURLUE_OK)
+    if (must_url_get(u, CURLUPART_HOST, &host, 0) != CURLUE_OK)
         return false;
     const char *p = host;
     while (*p && (unsigned char)*p < 0x80)
@@ -172,7 +171,7 @@ static bool make_ascii(CURLU *u) {
     if (!*p)
         return true;
     bool done = idn2_to_ascii_8z(host, &ascii, IDN2_NONTRANSITIONAL | IDN2_NFC_INPUT) == IDN2_OK &&
-                curl_url_set(u, CURLUPART_HOST, ascii, 0) == CURLUE_OK;
+                must_url_set(u, CURLUPART_HOST, ascii, 0) == CURLUE_OK;
     idn2_free(ascii);
     return done;
 }
@@ -183,14 +182,14 @@ enum guard_rule guard_parts(const struct guard *g, CURLU *u, bool *ret_allowed) 
     URL_PART port = NULL;
     unsigned short number;
     *ret_allowed = false;
-    if (curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
+    if (must_url_get(u, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
         (strcasecmp(scheme, "http") != 0 && strcasecmp(scheme, "https") != 0))
         return GUARD_SCHEME;
     if (has_part(u, CURLUPART_USER) || has_part(u, CURLUPART_PASSWORD))
         return GUARD_CREDENTIALS;
-    if (!make_ascii(u) || curl_url_get(u, CURLUPART_HOST, &host, 0) != CURLUE_OK || !host[0] ||
+    if (!make_ascii(u) || must_url_get(u, CURLUPART_HOST, &host, 0) != CURLUE_OK || !host[0] ||
         has_part(u, CURLUPART_ZONEID) ||
-        curl_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) != CURLUE_OK ||
+        must_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) != CURLUE_OK ||
         !read_port(port, strlen(port), &number))
         return GUARD_URL;
     *ret_allowed = is_allowed(g, host, number);
@@ -207,8 +206,8 @@ enum guard_rule guard_url(const struct guard *g, const char *url) {
         return GUARD_SCHEME;
     if (url_check(&fresh, url, &view, NULL) != V_OK)
         return GUARD_URL;
-    CURLU *u = curl_url();
-    enum guard_rule rule = u && curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK
+    CURLU *u = must_have(curl_url());
+    enum guard_rule rule = must_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK
                                ? guard_parts(g, u, &allowed)
                                : GUARD_URL;
     curl_url_cleanup(u);

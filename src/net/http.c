@@ -1,11 +1,11 @@
 #include "net/http.h"
 #include "net/classify_int.h"
 #include "net/dress_int.h"
+#include "net/must_int.h"
 #include "net/transfer_int.h"
 #include "net/visit_int.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +31,6 @@ struct http_client {
     char detail[TRANSFER_DETAIL];
 };
 
-/* libcurl reports only exhausted memory and misuse this way. */
-static void must(CURLMcode code) {
-    if (LIKELY(code == CURLM_OK))
-        return;
-    fprintf(stderr, "tain: libcurl: %s\n", curl_multi_strerror(code));
-    abort();
-}
-
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *unused) {
     static const uint32_t events[] = {
         [CURL_POLL_IN] = EPOLLIN,
@@ -59,11 +51,6 @@ static int on_timer(CURLM *multi, long ms, void *arg) {
     return 0;
 }
 
-static void init_library(void) {
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        abort();
-}
-
 static enum verdict check_options(const struct http_options *o, struct err *e) {
     if (!o->clock || o->max_connections < 1 || o->connect_timeout_ms < 1 || o->timeout_ms < 1 ||
         o->max_body < 1 || o->max_redirects < 0)
@@ -79,34 +66,31 @@ static void allow_connections(struct http_client *c, int n) {
     if (LIKELY(n <= c->host_connections))
         return;
     c->host_connections = n;
-    must(curl_multi_setopt(c->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)n));
+    must_multi(curl_multi_setopt(c->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)n));
 }
 
 static void setup_multi(struct http_client *c) {
     int connections = c->o.max_connections;
     long all = connections + MULTIPLEXED_CONNECTIONS;
-    c->multi = curl_multi_init();
-    if (!c->multi)
-        abort();
-    must(curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, on_socket));
-    must(curl_multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c));
-    must(curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, on_timer));
-    must(curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c));
-    must(curl_multi_setopt(c->multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX));
+    c->multi = must_have(curl_multi_init());
+    must_multi(curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, on_socket));
+    must_multi(curl_multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c));
+    must_multi(curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, on_timer));
+    must_multi(curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c));
+    must_multi(curl_multi_setopt(c->multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX));
     /* The default cache shrinks with the number of running transfers and would drop connections
      * between two requests. */
-    must(curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, all));
-    must(curl_multi_setopt(c->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, all));
+    must_multi(curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, all));
+    must_multi(curl_multi_setopt(c->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, all));
     allow_connections(c, connections < MULTIPLEXED_CONNECTIONS ? connections
                                                                : MULTIPLEXED_CONNECTIONS);
 }
 
 enum verdict http_new(const struct http_options *o, struct http_client **ret, struct err *e) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     enum verdict v = check_options(o, e);
     if (v != V_OK)
         return v;
-    pthread_once(&once, init_library);
+    must_init_library();
     struct http_client *c = xcalloc(1, sizeof *c);
     v = poller_init(&c->poller, e);
     if (v != V_OK) {
@@ -153,14 +137,14 @@ static void start(struct http_client *c, struct transfer *t) {
     c->n_plain += is_plain(t);
     if (t->started_ms < 0) /* not when it goes on after a redirect */
         t->started_ms = clock_mono(c->o.clock);
-    must(curl_multi_add_handle(c->multi, t->easy));
+    must_multi(curl_multi_add_handle(c->multi, t->easy));
 }
 
 /* Takes it off libcurl and off its list; the result, if there is one, can still be read. */
 static void stop(struct http_client *c, struct transfer *t) {
     TAILQ_REMOVE(&c->running, t, link);
     c->n_plain -= is_plain(t);
-    must(curl_multi_remove_handle(c->multi, t->easy));
+    must_multi(curl_multi_remove_handle(c->multi, t->easy));
 }
 
 static void retire(struct http_client *c, struct transfer *t) {
@@ -293,7 +277,7 @@ static void run_timer(struct http_client *c) {
     if (timer_wait_ms(c, 1) > 0)
         return;
     c->timer_due = NO_DEADLINE; /* libcurl sets the next one in this call */
-    must(curl_multi_socket_action(c->multi, CURL_SOCKET_TIMEOUT, 0, &running));
+    must_multi(curl_multi_socket_action(c->multi, CURL_SOCKET_TIMEOUT, 0, &running));
 }
 
 static void run_sockets(struct http_client *c, int wait_ms, bool *ret_woken) {
@@ -302,7 +286,7 @@ static void run_sockets(struct http_client *c, int wait_ms, bool *ret_woken) {
     for (int i = 0; i < n; i++) {
         int what = (ready[i].events & EPOLLIN ? CURL_CSELECT_IN : 0) |
                    (ready[i].events & EPOLLOUT ? CURL_CSELECT_OUT : 0);
-        must(curl_multi_socket_action(c->multi, ready[i].fd, what, &running));
+        must_multi(curl_multi_socket_action(c->multi, ready[i].fd, what, &running));
     }
 }
 

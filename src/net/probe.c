@@ -1,6 +1,7 @@
 #include "net/probe.h"
 
 #include "net/classify_int.h"
+#include "net/must_int.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -51,21 +52,21 @@ static const char *version_name(long version) {
 
 static void set_up(CURL *h, const struct probe_options *o, struct probing *p, char *error) {
     bool https = strncasecmp(o->url, "https:", 6) == 0;
-    curl_easy_setopt(h, CURLOPT_URL, o->url);
-    curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(h, CURLOPT_HTTP_VERSION,
-                     https ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, o->timeout_ms);
-    curl_easy_setopt(h, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    curl_easy_setopt(h, CURLOPT_USERAGENT, o->user_agent);
+    must_set(h, CURLOPT_URL, o->url);
+    must_set(h, CURLOPT_NOSIGNAL, 1L);
+    must_set(h, CURLOPT_PROTOCOLS_STR, "http,https");
+    must_set(h, CURLOPT_HTTP_VERSION,
+             https ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1);
+    must_set(h, CURLOPT_TIMEOUT_MS, o->timeout_ms);
+    must_set(h, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    must_set(h, CURLOPT_USERAGENT, o->user_agent);
     if (o->ca_file)
-        curl_easy_setopt(h, CURLOPT_CAINFO, o->ca_file);
-    curl_easy_setopt(h, CURLOPT_ERRORBUFFER, error);
-    curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(h, CURLOPT_WRITEDATA, p);
-    curl_easy_setopt(h, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(h, CURLOPT_HEADERDATA, p->r);
+        must_set(h, CURLOPT_CAINFO, o->ca_file);
+    must_set(h, CURLOPT_ERRORBUFFER, error);
+    must_set(h, CURLOPT_WRITEFUNCTION, on_body);
+    must_set(h, CURLOPT_WRITEDATA, p);
+    must_set(h, CURLOPT_HEADERFUNCTION, on_header);
+    must_set(h, CURLOPT_HEADERDATA, p->r);
 }
 
 static void read_facts(CURL *h, CURLcode code, const char *error, struct probe_result *r) {
@@ -88,9 +89,8 @@ enum verdict probe_url(const struct probe_options *o, struct probe_result *ret, 
     char error[CURL_ERROR_SIZE] = "";
     *ret = (struct probe_result){.date_ms = -1};
     struct probing p = {.r = ret};
-    CURL *h = curl_easy_init();
-    if (!h)
-        return err_set(e, V_FATAL, "http", 0, "libcurl cannot be set up");
+    must_init_library();
+    CURL *h = must_have(curl_easy_init());
     set_up(h, o, &p, error);
     CURLcode code = curl_easy_perform(h);
     enum verdict v = code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL

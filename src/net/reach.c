@@ -1,17 +1,16 @@
 #include "net/reach.h"
 
-#include <curl/curl.h>
+#include "net/must_int.h"
 
 enum verdict reach_url(const char *url, long timeout_ms, struct err *e) {
-    CURL *h = curl_easy_init();
-    if (!h)
-        return err_set(e, V_FATAL, "http", 0, "libcurl cannot be set up");
-    curl_easy_setopt(h, CURLOPT_URL, url);
-    curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(h, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, timeout_ms);
-    curl_easy_setopt(h, CURLOPT_CONNECT_ONLY, 1L);
+    must_init_library();
+    CURL *h = must_have(curl_easy_init());
+    must_set(h, CURLOPT_URL, url);
+    must_set(h, CURLOPT_NOSIGNAL, 1L);
+    must_set(h, CURLOPT_PROTOCOLS_STR, "http,https");
+    must_set(h, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    must_set(h, CURLOPT_TIMEOUT_MS, timeout_ms);
+    must_set(h, CURLOPT_CONNECT_ONLY, 1L);
     CURLcode code = curl_easy_perform(h);
     curl_easy_cleanup(h);
     if (code == CURLE_OK)

@@ -1,12 +1,12 @@
 #include "net/stream.h"
 
 #include "net/classify_int.h"
+#include "net/must_int.h"
 #include "net/url_int.h"
 
 #include <curl/curl.h>
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,14 +46,6 @@ struct stream_client {
     void *ctx;
 };
 
-/* libcurl reports only exhausted memory and misuse this way. */
-static void must(CURLMcode code) {
-    if (LIKELY(code == CURLM_OK))
-        return;
-    fprintf(stderr, "tain: libcurl: %s\n", curl_multi_strerror(code));
-    abort();
-}
-
 static bool is_event_stream(const char *type) {
     static const char wanted[] = "text/event-stream";
     size_t n = sizeof wanted - 1;
@@ -62,7 +54,7 @@ static bool is_event_stream(const char *type) {
 
 static const char *header(const struct stream_client *c, const char *name) {
     struct curl_header *h = NULL;
-    return curl_easy_header(c->easy, name, 0, CURLH_HEADER, -1, &h) == CURLHE_OK ? h->value : NULL;
+    return must_find_header(c->easy, name, 0, CURLH_HEADER, -1, &h) == CURLHE_OK ? h->value : NULL;
 }
 
 /* The head is complete. The connection is given up outside of libcurl's callbacks. */
@@ -107,35 +99,30 @@ static size_t on_body(char *bytes, size_t one, size_t n, void *arg) {
  * frame back until there are enough of them. */
 static void set_up_easy(struct stream_client *c) {
     CURL *h = c->easy;
-    curl_easy_setopt(h, CURLOPT_CURLU, c->url);
-    curl_easy_setopt(h, CURLOPT_HTTPHEADER, c->headers);
-    curl_easy_setopt(h, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(h, CURLOPT_HEADERDATA, c);
-    curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(h, CURLOPT_WRITEDATA, c);
-    curl_easy_setopt(h, CURLOPT_ERRORBUFFER, c->error);
-    curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(h, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's are not the answer */
-    curl_easy_setopt(h, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, c->o.connect_timeout_ms);
-    curl_easy_setopt(h, CURLOPT_FRESH_CONNECT, 1L);
-    curl_easy_setopt(h, CURLOPT_FORBID_REUSE, 1L);
-    curl_easy_setopt(h, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    curl_easy_setopt(h, CURLOPT_SSL_VERIFYPEER, 1L);
-    curl_easy_setopt(h, CURLOPT_SSL_VERIFYHOST, 2L);
+    must_set(h, CURLOPT_CURLU, c->url);
+    must_set(h, CURLOPT_HTTPHEADER, c->headers);
+    must_set(h, CURLOPT_HEADERFUNCTION, on_header);
+    must_set(h, CURLOPT_HEADERDATA, c);
+    must_set(h, CURLOPT_WRITEFUNCTION, on_body);
+    must_set(h, CURLOPT_WRITEDATA, c);
+    must_set(h, CURLOPT_ERRORBUFFER, c->error);
+    must_set(h, CURLOPT_NOSIGNAL, 1L);
+    must_set(h, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's are not the answer */
+    must_set(h, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    must_set(h, CURLOPT_PROTOCOLS_STR, "http,https");
+    must_set(h, CURLOPT_CONNECTTIMEOUT_MS, c->o.connect_timeout_ms);
+    must_set(h, CURLOPT_FRESH_CONNECT, 1L);
+    must_set(h, CURLOPT_FORBID_REUSE, 1L);
+    must_set(h, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    must_set(h, CURLOPT_SSL_VERIFYPEER, 1L);
+    must_set(h, CURLOPT_SSL_VERIFYHOST, 2L);
     if (c->o.ca_file)
-        curl_easy_setopt(h, CURLOPT_CAINFO, c->o.ca_file);
-    curl_easy_setopt(h, CURLOPT_TCP_KEEPALIVE, 1L);
-    curl_easy_setopt(h, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
-    curl_easy_setopt(h, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_EVERY_S);
+        must_set(h, CURLOPT_CAINFO, c->o.ca_file);
+    must_set(h, CURLOPT_TCP_KEEPALIVE, 1L);
+    must_set(h, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
+    must_set(h, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_EVERY_S);
     if (c->o.user_agent)
-        curl_easy_setopt(h, CURLOPT_USERAGENT, c->o.user_agent);
-}
-
-static void init_library(void) {
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        abort();
+        must_set(h, CURLOPT_USERAGENT, c->o.user_agent);
 }
 
 static enum verdict check_options(const struct stream_options *o, struct err *e) {
@@ -147,27 +134,24 @@ static enum verdict check_options(const struct stream_options *o, struct err *e)
 }
 
 enum verdict stream_new(const struct stream_options *o, struct stream_client **ret, struct err *e) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     enum verdict v = check_options(o, e);
     if (v != V_OK)
         return v;
     int wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (wake_fd < 0)
         return err_set(e, V_FATAL, "http", errno, "eventfd: %s", strerror(errno));
-    pthread_once(&once, init_library);
+    must_init_library();
     struct stream_client *c = xcalloc(1, sizeof *c);
     c->o = *o;
     c->o.user_agent = c->user_agent = o->user_agent ? xstrdup(o->user_agent) : NULL;
     c->o.ca_file = c->ca_file = o->ca_file ? xstrdup(o->ca_file) : NULL;
     c->wake_fd = wake_fd;
     c->end.retry_after_ms = -1;
-    c->multi = curl_multi_init();
-    c->easy = curl_easy_init();
-    c->url = curl_url();
-    c->headers = curl_slist_append(NULL, "Accept: text/event-stream");
-    if (!c->multi || !c->easy || !c->url || !c->headers ||
-        !curl_slist_append(c->headers, "Cache-Control: no-cache"))
-        abort(); /* out of memory */
+    c->multi = must_have(curl_multi_init());
+    c->easy = must_have(curl_easy_init());
+    c->url = must_have(curl_url());
+    c->headers = must_have(curl_slist_append(NULL, "Accept: text/event-stream"));
+    must_have(curl_slist_append(c->headers, "Cache-Control: no-cache"));
     set_up_easy(c);
     *ret = c;
     return V_OK;
@@ -175,7 +159,7 @@ enum verdict stream_new(const struct stream_options *o, struct stream_client **r
 
 static void drop(struct stream_client *c) {
     if (c->under_way)
-        must(curl_multi_remove_handle(c->multi, c->easy));
+        must_multi(curl_multi_remove_handle(c->multi, c->easy));
     c->under_way = c->paused = false;
 }
 
@@ -202,11 +186,11 @@ void stream_free(struct stream_client *c) {
 static void start(struct stream_client *c, unsigned flags) {
     c->flags = flags;
     /* NULL lets libcurl read the environment */
-    curl_easy_setopt(c->easy, CURLOPT_NOPROXY, flags & URL_LOOPBACK ? "*" : NULL);
+    must_set(c->easy, CURLOPT_NOPROXY, flags & URL_LOOPBACK ? "*" : NULL);
     c->error[0] = '\0';
     c->answer = ANSWER_NONE;
     c->phase = STREAM_OPENING;
-    must(curl_multi_add_handle(c->multi, c->easy));
+    must_multi(curl_multi_add_handle(c->multi, c->easy));
     c->under_way = true;
 }
 
@@ -216,8 +200,8 @@ enum verdict stream_open(struct stream_client *c, const char *url, struct err *e
     enum verdict v = url_check(&c->origin, url, &view, e);
     if (v != V_OK)
         return v;
-    curl_url_set(c->url, CURLUPART_URL, NULL, 0); /* or it would be relative */
-    CURLUcode code = curl_url_set(c->url, CURLUPART_URL, url, 0);
+    must_url_set(c->url, CURLUPART_URL, NULL, 0); /* or it would be relative */
+    CURLUcode code = must_url_set(c->url, CURLUPART_URL, url, 0);
     if (code)
         return err_set(e, V_INVALID, "http", (int)code, "not a URL: %s", curl_url_strerror(code));
     c->redirects = 0;
@@ -259,8 +243,8 @@ static void follow(struct stream_client *c) {
     struct url_view view;
     struct err e;
     char shown[120], *target = NULL;
-    CURLUcode code = curl_url_set(c->url, CURLUPART_URL, header(c, "Location"), CURLU_URLENCODE);
-    if (code || curl_url_get(c->url, CURLUPART_URL, &target, 0) != CURLUE_OK) {
+    CURLUcode code = must_url_set(c->url, CURLUPART_URL, header(c, "Location"), CURLU_URLENCODE);
+    if (code || must_url_get(c->url, CURLUPART_URL, &target, 0) != CURLUE_OK) {
         end_with(c, NET_REDIRECT, "redirect to something that is not a URL");
         return;
     }
@@ -295,9 +279,14 @@ static bool drive(struct stream_client *c) {
     enum stream_phase before = c->phase;
     if (c->paused) {
         c->paused = false;
-        curl_easy_pause(c->easy, CURLPAUSE_CONT); /* hands over what was kept; fails as perform */
+        /* Hands over what was kept. Bytes that it loses are lost without another word. */
+        CURLcode code = curl_easy_pause(c->easy, CURLPAUSE_CONT);
+        if (code != CURLE_OK) {
+            finish(c, code);
+            return true;
+        }
     }
-    must(curl_multi_perform(c->multi, &running));
+    must_multi(curl_multi_perform(c->multi, &running));
     CURLMsg *msg = curl_multi_info_read(c->multi, &left);
     if (c->answer == ANSWER_REDIRECT)
         follow(c);
@@ -313,7 +302,7 @@ static bool drive(struct stream_client *c) {
 static void sleep_on(struct stream_client *c, bool driven, int wait_ms) {
     if (driven) {
         struct curl_waitfd wake = {.fd = c->wake_fd, .events = CURL_WAIT_POLLIN};
-        must(curl_multi_poll(c->multi, &wake, 1, wait_ms, NULL));
+        must_multi(curl_multi_poll(c->multi, &wake, 1, wait_ms, NULL));
     } else {
         struct pollfd wake = {.fd = c->wake_fd, .events = POLLIN};
         poll(&wake, 1, wait_ms);

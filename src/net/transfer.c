@@ -1,4 +1,5 @@
 #include "net/classify_int.h"
+#include "net/must_int.h"
 #include "net/transfer_int.h"
 #include "net/visit_int.h"
 
@@ -22,19 +23,19 @@ static int on_close(void *arg, curl_socket_t fd) {
 }
 
 static void set_limits(CURL *h, const struct http_options *o) {
-    curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, o->connect_timeout_ms);
-    curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, o->timeout_ms);
-    curl_easy_setopt(h, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)o->max_body);
-    curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(h, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    curl_easy_setopt(h, CURLOPT_SSL_VERIFYPEER, 1L);
-    curl_easy_setopt(h, CURLOPT_SSL_VERIFYHOST, 2L);
+    must_set(h, CURLOPT_NOSIGNAL, 1L);
+    must_set(h, CURLOPT_CONNECTTIMEOUT_MS, o->connect_timeout_ms);
+    must_set(h, CURLOPT_TIMEOUT_MS, o->timeout_ms);
+    must_set(h, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)o->max_body);
+    must_set(h, CURLOPT_PROTOCOLS_STR, "http,https");
+    must_set(h, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    must_set(h, CURLOPT_SSL_VERIFYPEER, 1L);
+    must_set(h, CURLOPT_SSL_VERIFYHOST, 2L);
     if (o->ca_file)
-        curl_easy_setopt(h, CURLOPT_CAINFO, o->ca_file);
-    curl_easy_setopt(h, CURLOPT_TCP_KEEPALIVE, 1L);
+        must_set(h, CURLOPT_CAINFO, o->ca_file);
+    must_set(h, CURLOPT_TCP_KEEPALIVE, 1L);
     if (o->user_agent)
-        curl_easy_setopt(h, CURLOPT_USERAGENT, o->user_agent);
+        must_set(h, CURLOPT_USERAGENT, o->user_agent);
 }
 
 /* Over http nothing is gained by waiting for a connection that might turn out to multiplex, nor by
@@ -42,28 +43,26 @@ static void set_limits(CURL *h, const struct http_options *o) {
 static void set_kind(struct transfer *t, unsigned flags) {
     bool https = flags & URL_HTTPS;
     long version = https ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1;
-    curl_easy_setopt(t->easy, CURLOPT_HTTP_VERSION, version);
-    curl_easy_setopt(t->easy, CURLOPT_PIPEWAIT, https ? 1L : 0L);
-    curl_easy_setopt(t->easy, CURLOPT_ACCEPT_ENCODING, https ? "gzip" : NULL);
+    must_set(t->easy, CURLOPT_HTTP_VERSION, version);
+    must_set(t->easy, CURLOPT_PIPEWAIT, https ? 1L : 0L);
+    must_set(t->easy, CURLOPT_ACCEPT_ENCODING, https ? "gzip" : NULL);
     /* NULL lets libcurl read the environment, for each request. */
-    curl_easy_setopt(t->easy, CURLOPT_NOPROXY, flags & URL_LOOPBACK ? "*" : NULL);
+    must_set(t->easy, CURLOPT_NOPROXY, flags & URL_LOOPBACK ? "*" : NULL);
     t->flags = flags;
 }
 
 struct transfer *transfer_new(const struct http_options *o, struct poller *poller) {
     struct transfer *t = xcalloc(1, sizeof *t);
-    t->easy = curl_easy_init();
-    t->url = curl_url();
-    if (!t->easy || !t->url)
-        abort(); /* out of memory */
+    t->easy = must_have(curl_easy_init());
+    t->url = must_have(curl_url());
     strbuf_init(&t->body, o->max_body);
-    curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
-    curl_easy_setopt(t->easy, CURLOPT_CURLU, t->url);
-    curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
-    curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->error);
-    curl_easy_setopt(t->easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);
-    curl_easy_setopt(t->easy, CURLOPT_CLOSESOCKETDATA, poller);
+    must_set(t->easy, CURLOPT_PRIVATE, t);
+    must_set(t->easy, CURLOPT_CURLU, t->url);
+    must_set(t->easy, CURLOPT_WRITEFUNCTION, on_body);
+    must_set(t->easy, CURLOPT_WRITEDATA, t);
+    must_set(t->easy, CURLOPT_ERRORBUFFER, t->error);
+    must_set(t->easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);
+    must_set(t->easy, CURLOPT_CLOSESOCKETDATA, poller);
     set_limits(t->easy, o);
     set_kind(t, 0);
     return t;
@@ -81,10 +80,10 @@ void transfer_free(struct transfer *t) {
 
 static CURLUcode set_url(struct transfer *t, const char *url, const struct url_view *view) {
     if (view->path && view->origin_id && view->origin_id == t->origin_id)
-        return curl_url_set(t->url, CURLUPART_PATH, view->path, 0);
+        return must_url_set(t->url, CURLUPART_PATH, view->path, 0);
     t->origin_id = view->path ? view->origin_id : 0;
-    CURLUcode code = curl_url_set(t->url, CURLUPART_URL, NULL, 0); /* or it would be relative */
-    return code ? code : curl_url_set(t->url, CURLUPART_URL, url, 0);
+    CURLUcode code = must_url_set(t->url, CURLUPART_URL, NULL, 0); /* or it would be relative */
+    return code ? code : must_url_set(t->url, CURLUPART_URL, url, 0);
 }
 
 enum verdict transfer_prepare(struct transfer *t, const struct http_options *o,
@@ -99,7 +98,7 @@ enum verdict transfer_prepare(struct transfer *t, const struct http_options *o,
         set_kind(t, view->flags);
     t->timeout_ms = r->timeout_ms > 0 ? r->timeout_ms : o->timeout_ms;
     if (t->cut_timeout || t->timeout_ms != o->timeout_ms)
-        curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, t->timeout_ms);
+        must_set(t->easy, CURLOPT_TIMEOUT_MS, t->timeout_ms);
     dress_on(&t->dress, t->easy, r);
     strbuf_clear(&t->body);
     t->tag = tag;
@@ -127,7 +126,7 @@ static void set_time_left(struct transfer *t) {
     curl_easy_getinfo(t->easy, CURLINFO_TOTAL_TIME_T, &took_us);
     t->spent_us += took_us;
     long left_ms = t->timeout_ms - (long)(t->spent_us / 1000);
-    curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, left_ms > 1 ? left_ms : 1L);
+    must_set(t->easy, CURLOPT_TIMEOUT_MS, left_ms > 1 ? left_ms : 1L);
     t->cut_timeout = true;
 }
 
@@ -154,7 +153,7 @@ static enum redirect redirect_within(struct transfer *t, const struct http_optio
                  shown);
         return REDIRECT_REFUSED;
     }
-    if (curl_url_set(t->url, CURLUPART_URL, to, 0) != CURLUE_OK)
+    if (must_url_set(t->url, CURLUPART_URL, to, 0) != CURLUE_OK)
         return REDIRECT_NONE;
     t->origin_id = 0;
     t->redirects++;
@@ -205,7 +204,7 @@ static void describe_failure(struct transfer *t, enum net_class cls, CURLcode co
 
 static int64_t retry_after(struct transfer *t, const struct clock *clock) {
     struct curl_header *h = NULL;
-    if (curl_easy_header(t->easy, "Retry-After", 0, CURLH_HEADER, -1, &h) != CURLHE_OK)
+    if (must_find_header(t->easy, "Retry-After", 0, CURLH_HEADER, -1, &h) != CURLHE_OK)
         return -1;
     return net_retry_after_ms(h->value, clock_real(clock));
 }
@@ -214,7 +213,7 @@ static int64_t retry_after(struct transfer *t, const struct clock *clock) {
 static bool is_unknown(struct transfer *t) {
     struct curl_header *h = NULL;
     return t->body.n == 4 && memcmp(t->body.p, "null", 4) == 0 &&
-           curl_easy_header(t->easy, "X-Tain-Known", 0, CURLH_HEADER, -1, &h) == CURLHE_OK &&
+           must_find_header(t->easy, "X-Tain-Known", 0, CURLH_HEADER, -1, &h) == CURLHE_OK &&
            strcmp(h->value, "no") == 0;
 }
 

@@ -1,3 +1,4 @@
+#include "net/must_int.h"
 #include "net/url_int.h"
 
 #include <arpa/inet.h>
@@ -20,7 +21,7 @@ static void part_cleanup(char **part) {
 
 static char *part_of(CURLU *u, CURLUPart what) {
     char *text = NULL;
-    return curl_url_get(u, what, &text, CURLU_DEFAULT_PORT) == CURLUE_OK ? text : NULL;
+    return must_url_get(u, what, &text, CURLU_DEFAULT_PORT) == CURLUE_OK ? text : NULL;
 }
 
 static bool is_loopback(const char *host) {
@@ -45,8 +46,8 @@ static enum verdict parse_flags(const char *url, unsigned *ret_flags, struct err
     if (!origin_length(url))
         return err_set(e, V_INVALID, "http", 0, "only http:// and https:// are fetched: \"%.8s\"",
                        url);
-    URL_HANDLE u = curl_url();
-    CURLUcode code = curl_url_set(u, CURLUPART_URL, url, 0);
+    URL_HANDLE u = must_have(curl_url());
+    CURLUcode code = must_url_set(u, CURLUPART_URL, url, 0);
     URL_PART host = code ? NULL : part_of(u, CURLUPART_HOST);
     if (!host)
         return err_set(e, V_INVALID, "http", (int)code, "not a URL: %s", curl_url_strerror(code));
@@ -112,17 +113,17 @@ static bool same_part(CURLU *a, CURLU *b, CURLUPart what) {
 }
 
 bool url_same_origin(CURLU *a, const char *b) {
-    URL_HANDLE u = curl_url();
-    return curl_url_set(u, CURLUPART_URL, b, 0) == CURLUE_OK && same_part(a, u, CURLUPART_SCHEME) &&
+    URL_HANDLE u = must_have(curl_url());
+    return must_url_set(u, CURLUPART_URL, b, 0) == CURLUE_OK && same_part(a, u, CURLUPART_SCHEME) &&
            same_part(a, u, CURLUPART_HOST) && same_part(a, u, CURLUPART_PORT);
 }
 
 void url_show(const char *url, char *out, size_t size) {
-    URL_HANDLE u = curl_url();
+    URL_HANDLE u = must_have(curl_url());
     URL_PART shown = NULL;
-    if (curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
-        curl_url_set(u, CURLUPART_USER, NULL, 0) == CURLUE_OK &&
-        curl_url_set(u, CURLUPART_PASSWORD, NULL, 0) == CURLUE_OK)
-        curl_url_get(u, CURLUPART_URL, &shown, 0);
+    if (must_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
+        must_url_set(u, CURLUPART_USER, NULL, 0) == CURLUE_OK &&
+        must_url_set(u, CURLUPART_PASSWORD, NULL, 0) == CURLUE_OK)
+        must_url_get(u, CURLUPART_URL, &shown, 0);
     snprintf(out, size, "%s", shown ? shown : "something that is not a URL");
 }

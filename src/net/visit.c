@@ -2,6 +2,7 @@
 
 #include "net/classify_int.h"
 #include "net/guard_int.h"
+#include "net/must_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,27 +115,27 @@ size_t visit_body(struct transfer *t, const char *bytes, size_t n) {
 
 static void set_visit(CURL *h, struct transfer *t) {
     struct visiting *v = t->visiting;
-    curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, on_open);
-    curl_easy_setopt(h, CURLOPT_OPENSOCKETDATA, v);
-    curl_easy_setopt(h, CURLOPT_PREREQFUNCTION, on_connected);
-    curl_easy_setopt(h, CURLOPT_PREREQDATA, v);
-    curl_easy_setopt(h, CURLOPT_HEADERFUNCTION, on_head);
-    curl_easy_setopt(h, CURLOPT_HEADERDATA, t);
-    curl_easy_setopt(h, CURLOPT_XFERINFOFUNCTION, on_progress);
-    curl_easy_setopt(h, CURLOPT_XFERINFODATA, v);
-    curl_easy_setopt(h, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(h, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)0); /* wants_body() knows more */
-    curl_easy_setopt(h, CURLOPT_HTTPHEADER, v->guard->headers);
-    curl_easy_setopt(h, CURLOPT_PROXY, ""); /* whatever the environment says */
-    curl_easy_setopt(h, CURLOPT_NOPROXY, "*");
+    must_set(h, CURLOPT_OPENSOCKETFUNCTION, on_open);
+    must_set(h, CURLOPT_OPENSOCKETDATA, v);
+    must_set(h, CURLOPT_PREREQFUNCTION, on_connected);
+    must_set(h, CURLOPT_PREREQDATA, v);
+    must_set(h, CURLOPT_HEADERFUNCTION, on_head);
+    must_set(h, CURLOPT_HEADERDATA, t);
+    must_set(h, CURLOPT_XFERINFOFUNCTION, on_progress);
+    must_set(h, CURLOPT_XFERINFODATA, v);
+    must_set(h, CURLOPT_NOPROGRESS, 0L);
+    must_set(h, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)0); /* wants_body() knows more */
+    must_set(h, CURLOPT_HTTPHEADER, v->guard->headers);
+    must_set(h, CURLOPT_PROXY, ""); /* whatever the environment says */
+    must_set(h, CURLOPT_NOPROXY, "*");
     /* A kept connection was opened for another, perhaps without a guard. */
-    curl_easy_setopt(h, CURLOPT_FRESH_CONNECT, 1L);
-    curl_easy_setopt(h, CURLOPT_FORBID_REUSE, 1L);
-    curl_easy_setopt(h, CURLOPT_PIPEWAIT, 0L);
-    curl_easy_setopt(h, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(h, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
-    curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, (long)HARDLY_A_BYTE);
-    curl_easy_setopt(h, CURLOPT_LOW_SPEED_TIME, v->guard->idle_seconds);
+    must_set(h, CURLOPT_FRESH_CONNECT, 1L);
+    must_set(h, CURLOPT_FORBID_REUSE, 1L);
+    must_set(h, CURLOPT_PIPEWAIT, 0L);
+    must_set(h, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    must_set(h, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
+    must_set(h, CURLOPT_LOW_SPEED_LIMIT, (long)HARDLY_A_BYTE);
+    must_set(h, CURLOPT_LOW_SPEED_TIME, v->guard->idle_seconds);
 }
 
 void visit_begin(struct transfer *t, const struct http_request *r) {
@@ -142,7 +143,7 @@ void visit_begin(struct transfer *t, const struct http_request *r) {
     v->guard = r->guard;
     (void)guard_parts(v->guard, t->url, &v->allowed); /* visit_check() has seen that it is fine */
     t->timeout_ms = r->timeout_ms > 0 ? r->timeout_ms : v->guard->timeout_ms;
-    curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, t->timeout_ms);
+    must_set(t->easy, CURLOPT_TIMEOUT_MS, t->timeout_ms);
     t->body.max = v->guard->max_body;
     set_visit(t->easy, t);
 }
@@ -173,8 +174,8 @@ enum redirect visit_redirect(struct transfer *t, char why[TRANSFER_DETAIL]) {
     if (t->redirects >= v->guard->max_redirects)
         return refuse(t, GUARD_REDIRECTS, to, why);
     enum guard_rule rule = guard_url(v->guard, to);
-    if (rule == GUARD_FINE && (curl_url_set(t->url, CURLUPART_URL, NULL, 0) != CURLUE_OK ||
-                               curl_url_set(t->url, CURLUPART_URL, to, 0) != CURLUE_OK))
+    if (rule == GUARD_FINE && (must_url_set(t->url, CURLUPART_URL, NULL, 0) != CURLUE_OK ||
+                               must_url_set(t->url, CURLUPART_URL, to, 0) != CURLUE_OK))
         rule = GUARD_URL;
     if (rule == GUARD_FINE) /* of what will be fetched, and not of what we read */
         rule = guard_parts(v->guard, t->url, &v->allowed);
@@ -248,7 +249,7 @@ static void describe(const struct transfer *t, CURLcode code, long status, char 
 void visit_result(struct transfer *t, CURLcode code, const char *refused,
                   char detail[TRANSFER_DETAIL], struct http_result *ret) {
     struct visiting *v = t->visiting;
-    curl_url_get(t->url, CURLUPART_URL, &v->url, 0);
+    must_url_get(t->url, CURLUPART_URL, &v->url, 0);
     v->result = (struct visit){
         .cls = judge(v, code, ret->status),
         .url = v->url ? v->url : "",
