@@ -18,7 +18,7 @@ class Work:
         links = self.links()
         url = links.article('plain')
         links.discussed(url, reddit=2, hn=1)
-        link = self.put(links, url)
+        link = self.put(links, f'{url}?utm_source=a-letter')  # Reddit looks for exact URLs
         worker = links.enrich()
         links.wait(link, seconds=120, reddit='completed', hn='completed', summary='completed')
         self.assertEqual(len(links.discussions(link)), 3)
