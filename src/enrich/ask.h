@@ -63,7 +63,7 @@ struct found_discussion {
     struct str permalink; /* external_url, https */
     struct str title;
     struct str subreddit;
-    struct str url; /* what was submitted */
+    struct str url;              /* what was submitted */
     int64_t score, num_comments; /* I64_NONE: not said, so that what is known stays */
     int64_t created_at_ms;       /* 0: not said */
     bool is_self, over_18;

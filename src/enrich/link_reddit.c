@@ -63,8 +63,7 @@ static enum verdict ask(struct link_engine *g, struct job *j, struct ask *ret, s
     case STEP_POST:
         return reddit_ask_post(c, g->token, &j->discussion, &j->arena, ret, e);
     default:
-        return reddit_ask_url(c, g->token, url_shared(&j->arena, j->task.url), &j->arena, ret,
-                              e);
+        return reddit_ask_url(c, g->token, url_shared(&j->arena, j->task.url), &j->arena, ret, e);
     }
 }
 
