@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "hn/discussion_url.h"
+#include "hn/item.h"
 #include "net/classify.h"
 
 #define ASK_HEADERS_MAX 8
@@ -62,9 +63,9 @@ struct found_discussion {
     struct str permalink; /* external_url, https */
     struct str title;
     struct str subreddit;
-    struct str url; /* what was submitted */
-    int64_t score, num_comments;
-    int64_t created_at_ms; /* 0: not said */
+    struct str url;              /* what was submitted */
+    int64_t score, num_comments; /* I64_NONE: not said, so that what is known stays */
+    int64_t created_at_ms;       /* 0: not said */
     bool is_self, over_18;
 };
 

@@ -87,8 +87,8 @@ static void read_story(const struct json_read *item, const struct discussion *id
         .permalink = arena_str(a, str_of(id->url)),
         .title = title.p ? text_cut(title, TITLE_MAX) : STR(""),
         .url = json_text_at(item, "url"),
-        .score = json_int_at(item, "points", 0),
-        .num_comments = json_int_at(item, "num_comments", 0),
+        .score = json_int_at(item, "points", I64_NONE),
+        .num_comments = json_int_at(item, "num_comments", I64_NONE), /* items do not say */
         .created_at_ms = created > 0 && created < INT64_C(1) << 40 ? created * 1000 : 0,
     };
     ret->is_self = ret->url.n == 0;

@@ -1,6 +1,7 @@
 /* The lane of Reddit: submissions of a URL, and the article behind a post. Where there are
  * credentials, a token is called for first; it is the lane's, not a task's. */
 #include "enrich/link_int.h"
+#include "hn/url_key.h"
 
 #define CALL_MS 20000
 #define TOKEN_EARLY_MS 30000 /* a token is not used in its last moments */
@@ -62,7 +63,7 @@ static enum verdict ask(struct link_engine *g, struct job *j, struct ask *ret, s
     case STEP_POST:
         return reddit_ask_post(c, g->token, &j->discussion, &j->arena, ret, e);
     default:
-        return reddit_ask_url(c, g->token, job_url(j), &j->arena, ret, e);
+        return reddit_ask_url(c, g->token, url_shared(&j->arena, j->task.url), &j->arena, ret, e);
     }
 }
 

@@ -51,6 +51,8 @@ static inline bool url_host_under(struct str host, struct str domain) {
 
 /* url_query.c: appends the parameters that matter, sorted by name, with a '?' before them. */
 void url_put_query(const struct url *u, struct url_out *out);
+/* The same in the order in which they came. */
+void url_put_said(const struct url *u, struct url_out *out);
 
 /* url_rules.c, the tables. url_site_noise() answers what url_param_is_noise() wants to know of the
  * host; the other functions say where a page with this host or path really lives. */
@@ -64,7 +66,7 @@ bool url_amp_is_a_name(struct str host);
 /* The URL inside one of an AMP cache; false when it is none. The view ends with the path. */
 bool url_amp_inner(const struct url *u, struct str *ret_inner);
 
-/* url_sites.c: sites that show one thing under several paths. */
-void url_apply_site(struct url *u);
+/* url_sites.c: sites that show one thing under several paths. False: no rule fits. */
+bool url_apply_site(struct url *u);
 
 #endif

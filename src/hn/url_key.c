@@ -72,8 +72,11 @@ static bool take_scheme(struct str *s, bool *ret_explicit) {
     return true;
 }
 
-/* Without a scheme, what stands before an @ is a mail address or another scheme. */
+/* Without a scheme, what stands before an @ is a mail address or another scheme. Browsers take a
+ * backslash for a slash, so "a.example\\@b.example" would lead to a and be filed under b. */
 static bool drop_userinfo(struct str *authority, bool explicit_scheme) {
+    if (authority->n && memchr(authority->p, '\\', authority->n))
+        return false;
     for (size_t i = authority->n; i > 0; i--)
         if (authority->p[i - 1] == '@') {
             *authority = rest(*authority, i);
@@ -304,6 +307,50 @@ struct str url_whole(struct arena *a, struct str url) {
     }
     out[n] = '\0';
     return (struct str){out, n};
+}
+
+/* Is the page filed under an address that is not written in the URL: that of a mobile host, of a
+ * video, or without AMP or a password? */
+static bool is_elsewhere(struct str whole, struct str key, struct url *u) {
+    char text[URL_MAX];
+    struct url_out plain = {.p = text, .max = URL_MAX};
+    struct url site = *u;
+    const char *host = memmem(whole.p, whole.n, "://", 3);
+    if (!host || url_apply_site(&site))
+        return true;
+    struct str front = rest(whole, (size_t)(host + 3 - whole.p));
+    front.n = span(front, "/?#");
+    if (memchr(front.p, '@', front.n) || (front.n > 4 && strncasecmp(front.p, "amp.", 4) == 0) ||
+        (front.n > 8 && strncasecmp(front.p, "www.amp.", 8) == 0))
+        return true;
+    while (drop_tail(u, "/") || drop_tail(u, "/index.html"))
+        ;
+    url_put(&plain, url_host(u));
+    if (u->port)
+        put_port(u->port, &plain);
+    url_put(&plain, url_path(u));
+    return plain.full || !str_eq((struct str){text, plain.n}, (struct str){key.p, span(key, "?#")});
+}
+
+struct str url_shared(struct arena *a, struct str url) {
+    struct str whole = url_whole(a, url), key, domain;
+    struct url u;
+    if (!url_key(a, whole, &key, &domain) || !take_apart(whole, &u))
+        return whole;
+    struct url_out out = {.max = whole.n + key.n + sizeof "https://"};
+    out.p = arena_alloc(a, out.max);
+    if (is_elsewhere(whole, key, &u)) {
+        url_put(&out, STR("https://"));
+        url_put(&out, key);
+    } else {
+        url_put(&out, (struct str){whole.p, span(whole, "?#")});
+        url_put_said(&u, &out);
+        if (u.fragment.p) {
+            url_put(&out, STR("#"));
+            url_put(&out, u.fragment);
+        }
+    }
+    return (struct str){out.p, out.n};
 }
 
 bool url_key(struct arena *a, struct str url, struct str *ret_key, struct str *ret_domain) {

@@ -19,4 +19,9 @@ bool url_key(struct arena *a, struct str url, struct str *ret_key, struct str *r
  * for blanks. In the arena, and ends with a NUL. */
 struct str url_whole(struct arena *a, struct str url);
 
+/* A URL that has a key, as others are likely to have submitted the page, for services that look for
+ * exact URLs: as it is, but without what was put on it to follow a click; or its key, where that
+ * names another address. In the arena. */
+struct str url_shared(struct arena *a, struct str url);
+
 #endif

@@ -41,15 +41,23 @@ static size_t split(const struct url *u, struct param *param) {
     return count;
 }
 
-void url_put_query(const struct url *u, struct url_out *out) {
+static void put(const struct url *u, bool sorted, struct url_out *out) {
     struct param param[URL_MAX / 2 + 1];
     if (u->query.n == 0 || u->query.n > URL_MAX)
         return;
     size_t n = split(u, param);
-    if (n > 1)
+    if (n > 1 && sorted)
         qsort_r(param, n, sizeof param[0], by_name, (void *)(uintptr_t)u->query.p);
     for (size_t i = 0; i < n; i++) {
         url_put(out, i ? STR("&") : STR("?"));
         url_put(out, (struct str){u->query.p + param[i].at, param[i].n});
     }
+}
+
+void url_put_query(const struct url *u, struct url_out *out) {
+    put(u, true, out);
+}
+
+void url_put_said(const struct url *u, struct url_out *out) {
+    put(u, false, out);
 }

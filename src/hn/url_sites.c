@@ -170,10 +170,9 @@ static const struct site {
     {"youtu.be", youtube}, {"youtube.com", youtube},
 };
 
-void url_apply_site(struct url *u) {
+bool url_apply_site(struct url *u) {
     for (size_t i = 0; i < sizeof sites / sizeof sites[0]; i++)
-        if (!u->port && str_eqc(url_host(u), sites[i].host)) {
-            sites[i].rule(u);
-            return;
-        }
+        if (!u->port && str_eqc(url_host(u), sites[i].host))
+            return sites[i].rule(u);
+    return false;
 }

@@ -81,6 +81,8 @@ static void place(struct strbuf *b, const struct link_view *v, enum link_task t)
     const struct lane_row *lane = v->lanes[t];
     if (p->held) {
         strbuf_adds(b, "under way");
+    } else if (t != LINK_REVERSE && status_of(v, LINK_REVERSE) == LINK_PENDING) {
+        strbuf_adds(b, "when the article is found");
     } else if (!lane) {
         strbuf_adds(b, "no worker has started yet");
     } else if (lane->why == LANE_PAUSED) {

@@ -1,6 +1,8 @@
 """Stories become links by way of the change feed; links as `tain enrich status` tells of them."""
 
 import json
+import random
+import string
 import unittest
 
 from lib import EXIT_DONE, OnPostgres, OnSqlite, wait_until
@@ -49,10 +51,12 @@ class Stories:
     def test_the_longest_url(self):
         links = self.links()
         url = links.article('plain') + '?'
-        url += '/' * (4096 - len(url))
-        links.archive.execute('INSERT INTO links (url, url_key, source, submitted_by) VALUES '
-                              f"('{url}', '{url}', 'agent', 'someone')")
-        link = links.archive.rows('SELECT id FROM links')[0][0]
+        chance = random.Random(1)  # what repeats itself would be packed by PostgreSQL
+        url += ''.join(chance.choices(string.ascii_letters, k=4096 - len(url)))
+        server = links.serve()
+        link = links.add(url)
+        self.assertEqual(links.add(url), link)
+        links.stop(server)
         worker = links.enrich()
         links.wait(link, seconds=120, reddit='not_found', hn='not_found',
                    summary=('completed', 'skipped', 'failed'))

@@ -18,7 +18,7 @@ class Work:
         links = self.links()
         url = links.article('plain')
         links.discussed(url, reddit=2, hn=1)
-        link = self.put(links, url)
+        link = self.put(links, f'{url}?utm_source=a-letter')  # Reddit looks for exact URLs
         worker = links.enrich()
         links.wait(link, seconds=120, reddit='completed', hn='completed', summary='completed')
         self.assertEqual(len(links.discussions(link)), 3)
@@ -30,6 +30,13 @@ class Work:
         links = self.links()
         url = links.article('nav')
         posts, stories = links.discussed(url, reddit=1, hn=1)
+        links.hn.reply(stories[0])
+        first = links.enrich()
+        known = self.put(links, url)
+        links.wait(known, seconds=120, reddit='completed', hn='completed', summary='completed')
+        links.stop(first)
+        found = links.discussions(known)
+        self.assertEqual([comments for site, *_, comments in found if site == 'hackernews'], [1])
         mine = [self.put(links, links.reddit.page(posts[0])),
                 self.put(links, links.reddit.share(posts[0])),
                 self.put(links, links.hn.page(stories[0]))]
@@ -39,6 +46,7 @@ class Work:
         self.assertEqual({links.link(links.target(link))['url'] for link in mine}, {url})
         links.wait(links.target(mine[0]), seconds=120, reddit='completed', hn='completed',
                    summary='completed')
+        self.assertEqual(links.discussions(known), found)  # an item of HN does not count comments
         links.stop(worker)
 
     def test_who_comes_after_a_dead_worker(self):

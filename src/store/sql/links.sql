@@ -3,7 +3,7 @@
 -- name: link_make
 INSERT INTO links (url, url_key, title, description, source, submitted_by, created_at, key_version)
 VALUES ($1, $2, $3, $4, $5, $6, tain_now_ms(), $7)
-ON CONFLICT (url_key) DO NOTHING RETURNING id;
+ON CONFLICT DO NOTHING RETURNING id;
 
 -- name: link_by_key
 SELECT id, url, url_key, title, description, summary, source, submitted_by, parent_link_id,

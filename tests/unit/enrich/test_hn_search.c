@@ -240,6 +240,7 @@ static void stories(void **state) {
     assert_string_equal(r.origin.title.p, "My YC app");
     assert_string_equal(r.origin.permalink.p, "https://news.ycombinator.com/item?id=8863");
     assert_int_equal(r.origin.score, 104);
+    assert_true(r.origin.num_comments == I64_NONE); /* and not 0: an item does not say */
     r = read_item("{\"id\":\"8863\",\"type\":\"job\",\"url\":\"https://a.com/jobs\"}");
     assert_int_equal(r.why.told, TOLD_FOUND);
     r = read_item("{\"id\":8863,\"type\":\"story\",\"url\":\"https://redd.it/abc\"}");

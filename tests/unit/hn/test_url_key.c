@@ -30,6 +30,8 @@ static const struct key_case general[] = {
     {"http://example.com/?a=b", "example.com?a=b"},
     {"http://user:pw@example.com/a", "example.com/a"},
     {"http://a@b@example.com/a", "example.com/a"},
+    {"http://other.example\\@example.com/a", NULL}, /* browsers go to the other one */
+    {"http://other.example\\a@example.com/a", NULL},
     /* other schemes, no host, no sense */
     {"ftp://example.com/a", NULL},
     {"com.example.app://example.com", NULL},
@@ -355,6 +357,37 @@ static void a_whole_url_has_scheme_and_no_blanks(void **state) {
     arena_release(&a);
 }
 
+static void a_shared_url_is_as_others_submit_it(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"https://www.example.com/a/?b=1&a=2", "https://www.example.com/a/?b=1&a=2"},
+        {"http://example.com/index.html", "http://example.com/index.html"},
+        {"example.com/a", "https://example.com/a"},
+        {"https://example.com/a?utm_source=x&utm_medium=y", "https://example.com/a"},
+        {"https://example.com/a?z=1&fbclid=x&b=2#top", "https://example.com/a?z=1&b=2"},
+        {"https://example.com/#!/page?utm_source=x", "https://example.com/#!/page?utm_source=x"},
+        {"https://www.nytimes.com/a.html?_r=0&smid=tw", "https://www.nytimes.com/a.html"},
+        {"https://mobile.nytimes.com/a.html?_r=0", "https://nytimes.com/a.html"},
+        {"https://amp.example.com/a", "https://example.com/a"},
+        {"https://example.com/a/amp/", "https://example.com/a"},
+        {"https://www.google.com/amp/s/example.com/a", "https://example.com/a"},
+        {"https://youtu.be/" VIDEO "?t=4", "https://youtube.com/watch?v=" VIDEO},
+        {"https://www.youtube.com/watch?t=4&v=" VIDEO, "https://youtube.com/watch?v=" VIDEO},
+        {"https://arxiv.org/pdf/2401.01234v2.pdf", "https://arxiv.org/abs/2401.01234"},
+        {"https://user:secret@example.com/a", "https://example.com/a"},
+        {"https://example.com:8080/a?gclid=1", "https://example.com:8080/a"},
+        {"ftp://example.com/a", "ftp://example.com/a"},
+    };
+    struct arena a;
+    arena_init(&a);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct str shared = url_shared(&a, str_of(cases[i][0]));
+        if (!str_eqc(shared, cases[i][1]))
+            fail_msg("%s became %.*s", cases[i][0], STR_FMT(shared));
+    }
+    arena_release(&a);
+}
+
 static void every_name_in_the_list_is_found(void **state) {
     (void)state;
     for (size_t i = 0; i < url_n_noise_names; i++) {
@@ -377,6 +410,7 @@ int main(void) {
         cmocka_unit_test(domain_has_no_port),
         cmocka_unit_test(length_has_a_limit),
         cmocka_unit_test(a_whole_url_has_scheme_and_no_blanks),
+        cmocka_unit_test(a_shared_url_is_as_others_submit_it),
         cmocka_unit_test(every_name_in_the_list_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

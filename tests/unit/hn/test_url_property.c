@@ -33,6 +33,9 @@ static void check_url(struct arena *a, struct str url) {
         fail_msg("%.*s: the key of %s is %s", STR_FMT(url), key.p, again.p ? again.p : "none");
     if (str_starts(key, "http:") || str_starts(key, "https:") || !str_starts(key, domain.p))
         fail_msg("%.*s: %s of %s", STR_FMT(url), key.p, domain.p);
+    struct str shared = url_shared(a, url);
+    if (!url_key(a, shared, &again, &again_domain) || !str_eq(key, again))
+        fail_msg("%.*s is shared as %.*s", STR_FMT(url), STR_FMT(shared));
     static const char *const before[] = {"http://",     "https://", "HTTPS://www.",
                                          "http://www.", "www.",     "http://www2."};
     for (size_t i = 0; i < (takes_www(domain) ? ARRAY_LEN(before) : 2); i++) {

@@ -218,6 +218,21 @@ static void places(void **state UNUSED) {
     done();
 }
 
+/* Nothing of a discussion is next before its article is known. */
+static void places_of_a_discussion(void **state UNUSED) {
+    const struct lane_row lane = {.limits = {.per_window = 30, .window_ms = 60000}};
+    struct link_view v = view(LINK_PENDING);
+    for (int t = 0; t < LINK_TASKS; t++)
+        v.lanes[t] = &lane;
+    v.tasks.tasks[LINK_REVERSE].status = LINK_PENDING;
+    v.places[LINK_REVERSE].ahead = 12;
+    link_article(&b, &v);
+    says("12 before it");
+    says("Checking Reddit…</span> <span class=\"place\">when the article is found<");
+    says_not("next in line");
+    done();
+}
+
 static void durations(void **state UNUSED) {
     static const struct {
         int64_t ms;
@@ -313,6 +328,7 @@ int main(void) {
         cmocka_unit_test(discussed),
         cmocka_unit_test(what_was_found_stays),
         cmocka_unit_test(places),
+        cmocka_unit_test(places_of_a_discussion),
         cmocka_unit_test(durations),
         cmocka_unit_test(names),
         cmocka_unit_test(in_a_list),

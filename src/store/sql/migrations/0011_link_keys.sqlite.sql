@@ -1,0 +1,2 @@
+-- Keys of any length fit the index here.
+SELECT 1;
