@@ -185,8 +185,9 @@ def run_python(path, build):
     used = PROCESSOR.findall(said) or ["?"]
     if not failed:
         said = "".join(f"{t}\n" for t in TIMES.findall(said))
-    return (f"{said}{passed} passed, {failed} failed, {skipped} skipped in "
-            f"{time.monotonic() - began:.1f} s, processor {used[-1]}\n", (name, passed, failed, skipped))
+    took = f"{time.monotonic() - began:.1f} s, processor {used[-1]}"
+    return (f"{said}{passed} passed, {failed} failed, {skipped} skipped in {took}\n",
+            (name, passed, failed, skipped))
 
 
 def in_order(paths):
