@@ -5,7 +5,7 @@ DESTDIR ?=
 # Where services look for their configuration; an installation for oneself keeps to its own folder.
 SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
 
-.PHONY: all build test demo bench fuzz sanitize lint crash nth install deb clean
+.PHONY: all build test demo bench fuzz sanitize lint crash nth install deb sbom clean
 
 all: build
 
@@ -33,7 +33,8 @@ bench:
 # A hunt with clang's fuzzer: FUZZ_SECONDS (120) for each target.
 fuzz:
 	@tools/setup.sh lint
-	@tools/fuzz.sh
+	@$(MAKE) --no-print-directory build
+	@BUILD=$(BUILD) tools/fuzz.sh
 
 # The suites under the address, undefined and thread sanitizers.
 sanitize:
@@ -76,6 +77,12 @@ deb:
 	@tools/setup.sh deb
 	@$(MAKE) --no-print-directory build
 	@python3 packaging/debian/build.py $(BUILD)
+
+# Which libraries the program is linked with, of which packages, under which licences.
+sbom: build
+	@python3 tools/sbom.py $(BUILD)/tain tain "$$($(BUILD)/tain --version | sed -n '1s/tain //p')" \
+	    Apache-2.0 $(BUILD)/tain.cdx.json
+	@echo $(BUILD)/tain.cdx.json
 
 clean:
 	@rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz

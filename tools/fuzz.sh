@@ -11,20 +11,27 @@ cd "$(dirname "$0")/.."
 out=${FUZZ_DIR:-build-fuzz}
 seconds=${FUZZ_SECONDS:-120}
 compiler=${CLANG:-clang}
-flags="-std=gnu17 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -Isrc -Itests/unit/hn
+build=${BUILD:-build} # whose libraries have what is not named below, and so is not watched
+flags="-std=gnu17 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -Isrc -I$build/src -Itests/unit/hn
     -Itests/unit/feed
     -fno-strict-aliasing -fno-sanitize-recover=all
     $(pkg-config --cflags libidn2 libxml-2.0 libxxhash libconfuse jansson)"
-libraries="$(pkg-config --libs libidn2 libxml-2.0 libxxhash libconfuse jansson libcurl)
-    -lwslay -lpthread -lm"
+libraries="-Wl,--start-group $(echo "$build"/src/*/lib*.a) -Wl,--end-group
+    $(pkg-config --libs libidn2 libxml-2.0 libxxhash libconfuse jansson libcurl sqlite3 libpq
+        libmicrohttpd libzstd zlib libcrypto libsystemd) -lwslay -lpthread -lm"
 # WebSocket clients, and the feed that they listen to over a log in memory.
 feed="src/store/feed_id.c src/feed/client.c src/feed/event.c src/feed/filter.c src/feed/hub.c
     src/feed/hub_topics.c src/feed/link_topic.c src/feed/topic_set.c
     src/web/feed_frames.c src/web/web_metrics.c src/web/ws_out.c src/web/ws_peer.c
-    src/web/ws_wire.c
-    tests/unit/feed/fake_log.c"
-# What is posted.
-posts="src/web/link_body.c src/web/parse.c"
+    src/web/ws_wire.c"
+# What is posted, and all the rest of a request; searches.
+posts="src/web/link_body.c src/web/parse.c src/web/address.c src/web/origin.c
+    src/web/feed_key.c src/web/gzip.c src/web/search_api_params.c src/web/search_api_shape.c
+    src/store/search_marks.c src/store/search_words.c"
+# Settings, addresses of databases, dumps, specs of faults.
+files="src/cli/config_file.c src/cli/option_value.c src/cli/options.c src/cli/settings.c
+    src/cli/shapes.c src/db/secret.c src/mirror/dump_read.c src/demo/faults.c
+    src/demo/faults_parse.c src/demo/stream_faults.c"
 # Plans, requests and answers: what of enrich has no database behind it.
 enrich="src/enrich/answer.c src/enrich/answer_path.c src/enrich/answer_value.c
     src/enrich/anthropic.c src/enrich/ask.c src/enrich/hn_search.c src/enrich/reddit.c
@@ -43,19 +50,21 @@ if [ -z "$names" ]; then
 fi
 
 mkdir -p "$out/objects" "$out/findings"
-objects=
-for file in src/base/*.c src/hn/*.c $feed $posts $enrich; do
+rm -f "$out/libwatched.a"
+for file in src/base/*.c src/hn/*.c $feed $posts $files $enrich; do
     object=$out/objects/$(echo "$file" | tr / _).o
-    objects="$objects $object"
     # shellcheck disable=SC2086
     $compiler $flags -fsanitize=fuzzer-no-link,address,undefined -c "$file" -o "$object"
+    ar rcs "$out/libwatched.a" "$object"
 done
 
 broken=
 for name in $names; do
+    more=
+    [ "$name" = ws ] && more=tests/unit/feed/fake_log.c
     # shellcheck disable=SC2086
-    $compiler $flags -fsanitize=fuzzer,address,undefined "tests/fuzz/fuzz_$name.c" $objects \
-        $libraries -o "$out/fuzz_$name"
+    $compiler $flags -fsanitize=fuzzer,address,undefined "tests/fuzz/fuzz_$name.c" $more \
+        "$out/libwatched.a" $libraries -o "$out/fuzz_$name"
     mkdir -p "$out/corpus/$name"
     echo "== $name, $seconds s"
     if ! "$out/fuzz_$name" -max_total_time="$seconds" -timeout=20 -max_len=8192 \

@@ -1,5 +1,7 @@
 #include "base/err.h"
 
+#include "base/shown.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +19,7 @@ enum verdict err_set(struct err *e, enum verdict v, const char *domain, int code
     size_t n = strlen(e->msg); /* libpq ends its messages with a newline */
     while (n && (e->msg[n - 1] == '\n' || e->msg[n - 1] == ' '))
         e->msg[--n] = '\0';
+    shown_in_place(e->msg); /* what an upstream or a file said may be in it */
     return v;
 }
 
@@ -39,6 +42,7 @@ enum verdict err_wrap(struct err *e, enum verdict v, const char *fmt, ...) {
     va_end(ap);
     append(e->msg, sizeof e->msg, ": ");
     append(e->msg, sizeof e->msg, inner);
+    shown_in_place(e->msg);
     return v;
 }
 

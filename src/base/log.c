@@ -1,7 +1,7 @@
 #include "base/log.h"
 
 #include "base/log_repeat.h"
-#include "base/str.h"
+#include "base/shown.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -82,12 +82,38 @@ static struct str shown(const char *s) {
     return text;
 }
 
+static void add_escape(struct strbuf *b, const char *p, size_t len) {
+    const unsigned char *c = (const unsigned char *)p;
+    unsigned code = len == 1   ? c[0]
+                    : len == 2 ? (c[0] & 0x1fu) << 6 | (c[1] & 0x3fu)
+                               : (c[0] & 0x0fu) << 12 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
+    strbuf_addf(b, "\\u%04x", code);
+}
+
+/* As JSON, which leaves some characters alone that a terminal obeys. They are rare. */
+static void add_quoted(struct strbuf *b, const char *s) {
+    CLEANUP(strbuf_release) struct strbuf json;
+    strbuf_init(&json, MAX_LINE_BYTES);
+    strbuf_add_json(&json, shown(s));
+    size_t from = 0;
+    for (size_t i = 0, len; i < json.n; i += len) {
+        size_t hidden = unshown_len(json.p + i, json.n - i);
+        len = hidden ? hidden : utf8_len((const unsigned char *)json.p + i, json.n - i);
+        if (!hidden)
+            continue;
+        strbuf_add(b, json.p + from, i - from);
+        add_escape(b, json.p + i, len);
+        from = i + len;
+    }
+    strbuf_add(b, json.p + from, json.n - from);
+}
+
 static void add_logfmt(struct strbuf *b, const struct log_field *f) {
     strbuf_addf(b, " %s=", f->key);
     if (!f->text)
         strbuf_addf(b, "%" PRId64, f->number);
     else if (needs_quotes(f->text))
-        strbuf_add_json(b, shown(f->text));
+        add_quoted(b, f->text);
     else
         strbuf_add_str(b, shown(f->text));
 }
@@ -95,7 +121,7 @@ static void add_logfmt(struct strbuf *b, const struct log_field *f) {
 static void add_json(struct strbuf *b, const struct log_field *f) {
     strbuf_addf(b, ",\"%s\":", f->key);
     if (f->text)
-        strbuf_add_json(b, shown(f->text));
+        add_quoted(b, f->text);
     else
         strbuf_addf(b, "%" PRId64, f->number);
 }
@@ -117,7 +143,7 @@ static void format_line(struct strbuf *b, enum log_level level, const char *msg,
     if (*run_id)
         add_field(b, &LS("run", run_id));
     strbuf_adds(b, json ? ",\"msg\":" : " msg=");
-    strbuf_add_json(b, shown(msg));
+    add_quoted(b, msg);
     for (size_t i = 0; i < n && !b->overflow; i++) {
         size_t whole = b->n;
         add_field(b, &fields[i]);

@@ -165,6 +165,7 @@ int cli_run(int argc, char **argv, FILE *out, FILE *complaints) {
 
 int cli_main(int argc, char **argv) {
     standard_guard();
+    standard_bare_core();
     int code = cli_run(argc, argv, stdout, stderr);
     /* A full disk behind a redirected standard output must not look like success. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_DONE) {

@@ -1,3 +1,4 @@
+#include "base/shown.h"
 #include "cli/archive.h"
 #include "cli/cdc_tail.h"
 #include "cli/cdc_verbs.h"
@@ -9,6 +10,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#define SHOWN_MAX ((size_t)1 << 20)
 
 #define REPORT_MAX ((size_t)16 * 1024 * 1024)
 
@@ -88,21 +91,30 @@ static void print_json(const struct cdc_table *tables, size_t n) {
     fwrite(b.p, 1, b.n, stdout);
 }
 
-static void print_row(const struct cdc_table *t) {
+/* Names are what whoever made the table says they are. */
+static struct str shown(struct arena *a, struct str s) {
+    CLEANUP(strbuf_release) struct strbuf b;
+    strbuf_init(&b, SHOWN_MAX);
+    strbuf_add_shown(&b, s);
+    return arena_str(a, strbuf_str(&b));
+}
+
+static void print_row(struct arena *a, const struct cdc_table *t) {
     char name[160];
     snprintf(name, sizeof name, "%.*s.%.*s", STR_FMT(t->schema), STR_FMT(t->name));
-    printf("%-32s %-8s %-20.*s %-20.*s ", name, t->is_public ? "public" : "private",
-           STR_FMT(t->key.n ? t->key : STR("-")), STR_FMT(t->columns.p ? t->columns : STR("all")));
-    if (t->trouble.p)
-        printf("%.*s", STR_FMT(t->trouble));
-    else
-        fputs("logged", stdout);
+    struct str key = shown(a, t->key.n ? t->key : STR("-"));
+    struct str columns = shown(a, t->columns.p ? t->columns : STR("all"));
+    printf("%-32s %-8s %-20.*s %-20.*s ", shown(a, str_of(name)).p,
+           t->is_public ? "public" : "private", STR_FMT(key), STR_FMT(columns));
+    struct str state = shown(a, t->trouble.p ? t->trouble : STR("logged"));
+    printf("%.*s", STR_FMT(state));
     if (t->failures)
         printf("; %" PRId64 " change%s wait%s to be healed", t->failures,
                t->failures == 1 ? "" : "s", t->failures == 1 ? "s" : "");
     fputc('\n', stdout);
+    struct str mend = shown(a, t->mend);
     if (t->mend.p)
-        printf("    %.*s\n", STR_FMT(t->mend));
+        printf("    %.*s\n", STR_FMT(mend));
 }
 
 static int verb_install(const struct settings *s, struct store *store) {
@@ -123,9 +135,11 @@ static int verb_install(const struct settings *s, struct store *store) {
         print_json(&t, 1);
         return EXIT_DONE;
     }
-    printf("%.*s.%.*s is logged from now on: %s%.*s, %.*s%s\n", STR_FMT(t.schema), STR_FMT(t.name),
-           t.key.n ? "key " : "no key", STR_FMT(t.key),
-           STR_FMT(t.columns.p ? t.columns : STR("all columns")), t.is_public ? ", public" : "");
+    struct str schema = shown(&a, t.schema), name = shown(&a, t.name), key = shown(&a, t.key);
+    struct str columns = shown(&a, t.columns.p ? t.columns : STR("all columns"));
+    printf("%.*s.%.*s is logged from now on: %s%.*s, %.*s%s\n", STR_FMT(schema), STR_FMT(name),
+           t.key.n ? "key " : "no key", STR_FMT(key), STR_FMT(columns),
+           t.is_public ? ", public" : "");
     return EXIT_DONE;
 }
 
@@ -156,7 +170,7 @@ static int verb_list(const struct settings *s, struct store *store) {
     }
     printf("%-32s %-8s %-20s %-20s %s\n", "table", "for", "key", "columns", "state");
     for (size_t i = 0; i < n; i++)
-        print_row(&tables[i]);
+        print_row(&a, &tables[i]);
     return EXIT_DONE;
 }
 

@@ -1,3 +1,4 @@
+#include "base/shown.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/doctor.h"
@@ -21,6 +22,7 @@ struct check *check_add(struct checkup *c, enum check_level level, const char *n
     for (char *p = row->text; *p; p++) /* a library may say it in several lines */
         if ((unsigned char)*p < ' ')
             *p = ' ';
+    shown_in_place(row->text);
     return row;
 }
 

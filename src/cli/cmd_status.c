@@ -1,3 +1,4 @@
+#include "base/shown.h"
 #include "cli/archive.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -112,11 +113,14 @@ static void print_counts(const char *key, const char *const *names, const int64_
             print_row(key, n[i], names[i]);
 }
 
-static void print_stalled(const struct stalled *x) {
+static void print_stalled(const struct stalled *stalled) {
+    struct stalled copy = *stalled, *x = &copy;
     char a[FORMAT_MAX], b[FORMAT_MAX], c[FORMAT_MAX], age[FORMAT_MAX];
     printf("  %s to %s: %s, cursor %s, %lld unresolved", format_count(a, x->start_id),
            format_count(b, x->end_id), segment_fsm.states[x->status], format_count(c, x->cursor),
            (long long)x->unresolved);
+    shown_in_place(x->holder);
+    shown_in_place(x->last_error);
     if (x->holder[0])
         printf(", held by %s", x->holder);
     if (x->holder[0] && x->heartbeat_age_ms >= 0)

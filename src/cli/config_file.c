@@ -58,7 +58,19 @@ static const struct option_def *nearest_to_key(const char *key) {
     return option_nearest(name, ~0U);
 }
 
+/* What does not look like a key may be the rest of a password that was written without quotes. */
+static bool looks_like_key(const char *key) {
+    return key[strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] ==
+           0;
+}
+
 static void unknown_key(int line, const char *key) {
+    if (!looks_like_key(key)) {
+        err_set(loading.e, V_INVALID, "config", 0,
+                "%.300s:%d: unknown key; a value with blanks in it stands in double quotes",
+                loading.path, line);
+        return;
+    }
     const struct option_def *near = nearest_to_key(key);
     char right[OPTION_NAME_MAX] = "";
     if (near && !(near->flags & OPTION_NO_FILE))

@@ -1,5 +1,6 @@
 #include "cli/dead_letter_report.h"
 
+#include "base/shown.h"
 #include "cli/format.h"
 
 #include <inttypes.h>
@@ -74,9 +75,10 @@ void letters_print(FILE *out, const struct letter_list *l, int64_t total, bool j
     fprintf(out, "%-12s %-12s %8s  %-20s %-8s %s\n", "id", "class", "attempts", "since", "from",
             "last error");
     for (size_t i = 0; i < l->n; i++) {
-        const struct letter *x = &l->rows[i];
-        fprintf(out, "%-12" PRId64 " %-12s %8" PRId64 "  %-20s %-8s %s\n", x->id, x->cls,
-                x->attempts, instant(a, x->at), x->origin, x->error);
+        struct letter x = l->rows[i];
+        shown_in_place(x.error);
+        fprintf(out, "%-12" PRId64 " %-12s %8" PRId64 "  %-20s %-8s %s\n", x.id, x.cls, x.attempts,
+                instant(a, x.at), x.origin, x.error);
     }
     if (total > (int64_t)l->n)
         fprintf(out, "and %s more\n", format_count(a, total - (int64_t)l->n));
@@ -113,7 +115,7 @@ static void add_field(struct strbuf *b, const struct known_field *f) {
     else if (f->number)
         strbuf_addf(b, "%" PRId64, f->value);
     else
-        strbuf_add_str(b, f->text);
+        strbuf_add_shown(b, f->text);
     strbuf_addc(b, '\n');
 }
 

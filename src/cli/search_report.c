@@ -1,5 +1,6 @@
 #include "cli/search_report.h"
 
+#include "base/shown.h"
 #include "cli/format.h"
 #include "hn/html.h"
 #include "hn/search_text.h"
@@ -12,33 +13,18 @@
 #define MARKS_MAX 64
 #define TEXT_BYTES ((size_t)1 << 20)
 
-/* Text from elsewhere, in one line. C1 controls are two bytes in UTF-8: c2 80 to c2 9f. */
-static void add_clean(struct strbuf *b, struct str s) {
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        bool c1 = c == 0xc2 && i + 1 < s.n && (unsigned char)s.p[i + 1] < 0xa0;
-        if (c == '\n' || c == '\t')
-            strbuf_addc(b, ' ');
-        else if (c < 0x20 || c == 0x7f || c1)
-            strbuf_adds(b, "\xef\xbf\xbd");
-        else
-            strbuf_addc(b, (char)c);
-        i += c1;
-    }
-}
-
 /* With what was found in bold. */
 static void add_marked(struct strbuf *b, const struct search_words *w, struct str s, bool color) {
     struct search_mark marks[MARKS_MAX];
     size_t n = color ? search_marks(w, s, marks, MARKS_MAX) : 0, at = 0;
     for (size_t i = 0; i < n; i++) {
-        add_clean(b, (struct str){s.p + at, marks[i].at - at});
+        strbuf_add_shown(b, (struct str){s.p + at, marks[i].at - at});
         strbuf_adds(b, "\033[1;33m");
-        add_clean(b, (struct str){s.p + marks[i].at, marks[i].n});
+        strbuf_add_shown(b, (struct str){s.p + marks[i].at, marks[i].n});
         strbuf_adds(b, "\033[0m");
         at = marks[i].at + marks[i].n;
     }
-    add_clean(b, (struct str){s.p + at, s.n - at});
+    strbuf_add_shown(b, (struct str){s.p + at, s.n - at});
 }
 
 static void add_date(struct strbuf *b, int64_t seconds) {
@@ -58,11 +44,11 @@ static void add_number(struct strbuf *b, int64_t n, const char *one, const char 
 static void add_about(struct strbuf *b, const struct item *it) {
     add_number(b, it->score, "point", "points");
     add_number(b, it->descendants, "comment", "comments");
-    add_clean(b, it->type.p ? it->type : STR("item"));
+    strbuf_add_shown(b, it->type.p ? it->type : STR("item"));
     strbuf_adds(b, it->dead || it->deleted ? " (dead)" : "");
     if (it->by.p) {
         strbuf_adds(b, " by ");
-        add_clean(b, it->by);
+        strbuf_add_shown(b, it->by);
     }
     add_date(b, it->time);
     strbuf_addf(b, ", https://news.ycombinator.com/item?id=%" PRId64, it->id);
@@ -80,7 +66,7 @@ static void add_title(struct strbuf *b, const struct search_words *w, const stru
         }
     } else if (h->story_title.p) {
         strbuf_adds(b, "Re: ");
-        add_clean(b, h->story_title);
+        strbuf_add_shown(b, h->story_title);
     } else {
         strbuf_adds(b, "Re: a story that is not stored");
     }

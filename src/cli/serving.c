@@ -57,11 +57,12 @@ static struct web_options options_of(const struct settings *s, const struct moni
     return o;
 }
 
-/* Whether others than this machine can ask. */
-static bool is_exposed(const char *listen) {
+/* Whether others than this machine can ask: by the address, or by a name that only a proxy in front
+ * has use for. */
+static bool is_exposed(const struct settings *s) {
     struct sockaddr_storage address;
     struct err e;
-    return address_parse(listen, &address, &e) != V_OK ||
+    return s->public_host.n > 0 || address_parse(s->listen, &address, &e) != V_OK ||
            !address_is_loopback((const struct sockaddr *)&address);
 }
 
@@ -77,7 +78,7 @@ int serving_start(struct serving *v, const struct settings *s, const struct moni
     if (verdict == V_OK)
         verdict = secret_load(SECRET_LINKS_TOKEN, s, from_environment, v->links_token, &e);
     v->options.feed_key = v->feed_key[0] ? v->feed_key : NULL;
-    v->options.exposed = is_exposed(s->listen);
+    v->options.exposed = is_exposed(s);
     v->options.links_token = v->links_token[0] ? v->links_token : NULL;
     allow_files(s->max_connections + (v->options.feed_key ? s->feed_clients : 0));
     if (verdict == V_OK)

@@ -94,8 +94,8 @@ static bool is_escape(const char *p, const char *end) {
 }
 
 static bool is_careless(struct str s) {
-    for (const char *p = s.p; p < s.p + s.n; p++)
-        if (strchr("@/?", *p) || (*p == '%' && !is_escape(p, s.p + s.n)))
+    for (size_t i = 0; i < s.n; i++)
+        if (strchr("@/?", s.p[i]) || (s.p[i] == '%' && !is_escape(s.p + i, s.p + s.n)))
             return true;
     return false;
 }

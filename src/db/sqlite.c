@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUSY_WAIT_MS 10000
@@ -242,6 +243,15 @@ static void tell_library(void) {
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
+/* The library would make it readable for everyone. Links, and tables of one's own, are nobody
+ * else's business; the files beside it get the same mode. What cannot be made here the library will
+ * tell of. Not by open(): to close a descriptor would drop the locks that another thread may have.
+ */
+static void make_private(const char *path) {
+    if (*path && *path != ':')
+        (void)mknod(path, S_IFREG | 0640, 0);
+}
+
 enum verdict sqlite_open(const struct db_options *o, const char *path, struct db **ret,
                          struct err *e) {
     static pthread_once_t told = PTHREAD_ONCE_INIT;
@@ -252,6 +262,8 @@ enum verdict sqlite_open(const struct db_options *o, const char *path, struct db
     int flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (o->must_exist ? 0 : SQLITE_OPEN_CREATE);
     enum verdict v = V_OK;
+    if (!o->must_exist)
+        make_private(path);
     if (sqlite3_open_v2(path, &s->handle, flags, NULL) != SQLITE_OK)
         v = failed(s, e);
     /* The library would blame the files beside it, which a read-only place cannot hold. */

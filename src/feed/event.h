@@ -49,6 +49,7 @@ struct feed_filter {
     size_t n_tables;  /* 0: all */
     unsigned actions; /* bits by enum feed_action; 0: all */
     bool public_only;
+    bool no_links; /* nothing of what somebody put aside to read */
 };
 /* Reads "items,wxyc_schema.flowsheet" and "insert,update"; absent texts ask for everything.
  * V_INVALID names what it is and what it may be. The texts must outlive the filter. */

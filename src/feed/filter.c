@@ -77,10 +77,19 @@ bool feed_marks_have(const struct str *names, size_t n, struct str name) {
     return false;
 }
 
+static bool is_of_a_link(const struct str *topics, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (str_starts(topics[i], "link:"))
+            return true;
+    return false;
+}
+
 bool feed_filter_wants(const struct feed_filter *f, struct str schema, struct str name,
                        enum feed_action action, bool is_public, const struct str *topics,
                        size_t n_topics) {
     if (f->public_only && !is_public)
+        return false;
+    if (f->no_links && is_of_a_link(topics, n_topics))
         return false;
     if (f->actions && !(f->actions & 1u << action))
         return false;

@@ -158,7 +158,8 @@ static enum verdict open_part(struct dump_writer *w, const struct dump_write_opt
     w->part = with_suffix(o->path, ".part");
     if (o->resume)
         reopen_finished(w);
-    w->fd = open(w->part, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    /* No link that somebody laid there leads to another file. */
+    w->fd = open(w->part, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (w->fd < 0)
         return err_set(e, V_INVALID, "dump", errno, "cannot make %s: %s", w->part, strerror(errno));
     w->own_fd = true;
@@ -236,7 +237,7 @@ static enum verdict write_sidecar(const char *path, const char *final, const cha
     CLEANUP(strbuf_release) struct strbuf line;
     strbuf_init(&line, 8192);
     checksum_line(&line, final, hex);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     bool ok = fd >= 0 && write_whole(fd, line.p, line.n) && fsync(fd) == 0;
     int code = errno;
     if (fd >= 0)

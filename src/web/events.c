@@ -2,6 +2,7 @@
 #include "web/events_int.h"
 
 #include "web/feed_key.h"
+#include "web/origin.h"
 #include "web/server.h"
 #include "web/topics.h"
 
@@ -129,11 +130,19 @@ static enum verdict read_since(const struct call *c, struct feed_id *ret, struct
                    STR_FMT(text));
 }
 
-static enum verdict read_filter(struct str topics, struct str actions, bool all,
-                                struct feed_filter *ret, struct err *e) {
+/* API answers are for pages of any site, but what is in the reading list of whoever looks at such a
+ * page is not. With the key it is a program of his own. */
+static bool is_foreign(const struct call *c) {
+    return !origin_is_ours(call_header(c, "Sec-Fetch-Site"), call_header(c, "Origin"),
+                           call_header(c, "Host"));
+}
+
+static enum verdict read_filter(const struct call *c, struct str topics, struct str actions,
+                                bool all, struct feed_filter *ret, struct err *e) {
     struct err why;
     enum verdict v = feed_filter_read(topics, actions, ret, &why);
     ret->public_only = !all;
+    ret->no_links = !all && is_foreign(c);
     if (v == V_OK)
         return V_OK;
     bool of_tables = str_starts(str_of(why.msg), "tables:"); /* they are topics here */
@@ -144,7 +153,7 @@ static enum verdict read_filter(struct str topics, struct str actions, bool all,
 static enum verdict filter_of(const struct call *c, struct feed_filter *ret, struct err *e) {
     if (call_param(c, "tables").p)
         return err_set(e, V_INVALID, "feed", 0, "tables: they are called topics here");
-    return read_filter(call_param(c, "topics"), call_param(c, "actions"),
+    return read_filter(c, call_param(c, "topics"), call_param(c, "actions"),
                        feed_key_of(c) == FEED_KEY_RIGHT, ret, e);
 }
 
@@ -177,7 +186,7 @@ static enum verdict join(struct listener *l, struct call *c, bool all, struct er
     struct feed_join j = {.wake = on_news, .connection = l};
     enum verdict v = read_since(c, &j.since, e);
     if (v == V_OK)
-        v = read_filter(str_of(l->topics), str_of(l->actions), all, &j.filter, e);
+        v = read_filter(c, str_of(l->topics), str_of(l->actions), all, &j.filter, e);
     if (v != V_OK)
         return v;
     l->from_now = j.since.pos < 0;

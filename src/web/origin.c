@@ -25,7 +25,7 @@ static struct str without_port(struct str host) {
     return n && host.p[n - 1] == ':' ? (struct str){host.p, n - 1} : host;
 }
 
-bool origin_may_write(struct str fetch_site, struct str origin, struct str host) {
+bool origin_is_ours(struct str fetch_site, struct str origin, struct str host) {
     if (fetch_site.p)
         return str_eqc(fetch_site, "same-origin") || str_eqc(fetch_site, "none");
     if (!origin.p)

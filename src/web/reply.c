@@ -40,10 +40,12 @@ static void add_headers(struct request *r, struct MHD_Response *m) {
         add(m, MHD_HTTP_HEADER_SET_COOKIE, c->set_cookie.p);
     if (c->unknown)
         add(m, "X-Tain-Known", "no");
-    if (request_is_api(r))
-        add(m, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, "*");
-    else
+    if (!request_is_api(r))
         add_page_headers(m);
+    else if (r->area == AREA_LINKS) /* what is put aside to read is no page's business but ours */
+        add(m, "Cross-Origin-Resource-Policy", "same-origin");
+    else
+        add(m, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, "*");
     if (c->status == MHD_HTTP_NO_CONTENT && r->preflight) {
         add(m, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD");
         add(m, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_HEADERS, "*");
@@ -56,7 +58,7 @@ static void add_headers(struct request *r, struct MHD_Response *m) {
         add(m, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     if (c->status == MHD_HTTP_METHOD_NOT_ALLOWED)
         add(m, MHD_HTTP_HEADER_ALLOW, route_methods(r->route));
-    if (atomic_load_explicit(&c->web->stopping, memory_order_relaxed))
+    if (r->unclear || atomic_load_explicit(&c->web->stopping, memory_order_relaxed))
         add(m, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 

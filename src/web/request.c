@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -201,6 +202,33 @@ static int resolve(struct request *r, struct err *e) {
     return 0;
 }
 
+struct framing {
+    int hosts, lengths, encodings;
+    bool odd;
+};
+
+static enum MHD_Result count_framing(void *arg, enum MHD_ValueKind kind UNUSED, const char *name,
+                                     const char *value) {
+    struct framing *f = arg;
+    f->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
+    if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
+        f->lengths++;
+        f->odd |= !value || !*value || value[strspn(value, "0123456789")];
+    } else if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
+        f->encodings++;
+        f->odd |= !value || strcasecmp(value, "chunked") != 0;
+    }
+    return MHD_YES;
+}
+
+/* A proxy in front might see another end of this request than we do, and take what a client put
+ * behind it for the request of somebody else. */
+static bool is_unclear(struct request *r) {
+    struct framing f = {0};
+    MHD_get_connection_values(r->connection, MHD_HEADER_KIND, count_framing, &f);
+    return f.odd || f.hosts > 1 || f.lengths + f.encodings > 1 || (f.encodings && r->http_1_0);
+}
+
 static enum MHD_Result look_at_post(struct request *r) {
     struct err e;
     int status = resolve(r, &e);
@@ -219,6 +247,11 @@ static enum MHD_Result look_at_headers(struct request *r, const char *method) {
     r->head = strcmp(method, "HEAD") == 0;
     r->call.head = r->head;
     r->call.post = strcmp(method, "POST") == 0;
+    r->unclear = is_unclear(r);
+    if (r->unclear)
+        return refuse(r, MHD_HTTP_BAD_REQUEST,
+                      "Host, Content-Length or Transfer-Encoding leave it open where this request "
+                      "ends.");
     if (r->call.post)
         return look_at_post(r); /* whose body has to come within the same time as its headers */
     visitor_heard(r->connection);

@@ -66,6 +66,7 @@ struct request {
 
     struct socket_place *socket; /* reserved for its WebSocket until the upgrade is done */
     bool http_1_0;
+    bool unclear; /* where it ends: nothing that follows on its connection is read */
 
     struct MHD_Response *response;
     int64_t body_bytes;

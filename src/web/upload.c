@@ -49,9 +49,9 @@ static int check_type(struct request *r, struct err *e) {
 }
 
 int upload_check(struct request *r, struct err *e) {
-    if (!origin_may_write(str_of(header(r, "Sec-Fetch-Site")),
-                          str_of(header(r, MHD_HTTP_HEADER_ORIGIN)),
-                          str_of(header(r, MHD_HTTP_HEADER_HOST))))
+    if (!origin_is_ours(str_of(header(r, "Sec-Fetch-Site")),
+                        str_of(header(r, MHD_HTTP_HEADER_ORIGIN)),
+                        str_of(header(r, MHD_HTTP_HEADER_HOST))))
         return refuse(e, MHD_HTTP_FORBIDDEN,
                       "This came from a page of another site; only the pages of this server may "
                       "write here.");

@@ -41,6 +41,8 @@ INSTALLED = [
     'usr/share/zsh/site-functions/_tain',
     'usr/share/doc/tain/README.md',
     'usr/share/doc/tain/schema.md',
+    'usr/share/doc/tain/security.md',
+    'usr/share/doc/tain/tain.cdx.json',
     'etc/tain/tain.conf',
 ]
 

@@ -4,6 +4,7 @@
 #include "hn/article.h"
 
 #include <string.h>
+#include <strings.h>
 
 static void require_text(struct str s, size_t max, bool lines) {
     if (!s.p)
@@ -46,8 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         require_text(got.site, ARTICLE_TITLE_MAX, false);
         require_text(got.canonical, ARTICLE_URL_MAX, false);
         require_text(got.language, 35, false);
-        FUZZ_REQUIRE(!got.canonical.p || str_starts(got.canonical, "http") ||
-                     str_starts(got.canonical, "HTTP"));
+        FUZZ_REQUIRE(!got.canonical.p || strncasecmp(got.canonical.p, "http", 4) == 0);
     }
     arena_release(&a);
     return 0;

@@ -43,7 +43,7 @@ static const struct row {
 static void pages_of_others_may_not(void **state UNUSED) {
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         const struct row *r = &rows[i];
-        if (origin_may_write(str_of(r->site), str_of(r->origin), str_of(r->host)) != r->may)
+        if (origin_is_ours(str_of(r->site), str_of(r->origin), str_of(r->host)) != r->may)
             fail_msg("%s %s %s", r->site ? r->site : "-", r->origin ? r->origin : "-",
                      r->host ? r->host : "-");
     }
