@@ -136,7 +136,8 @@ class Audit:
         """A row with a holder and a token: whoever writes it holds it; whoever frees it may."""
         key = (row['kind'].replace('claimed', 'claim'), row['key'])
         if row['new_token'] != row['token'] and row['new_holder']:
-            if held and row['holder'] and not self._over(row, is_dead):
+            is_other = row['holder'] and row['holder'] != row['new_holder']
+            if held and is_other and not self._over(row, is_dead):
                 return 'taken from one that lives'
             self.owners[key] = row['who'], row['new_token']
             return None
