@@ -5,7 +5,7 @@ DESTDIR ?=
 # Where services look for their configuration; an installation for oneself keeps to its own folder.
 SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
 
-.PHONY: all build test demo bench fuzz sanitize lint crash nth install deb sbom clean
+.PHONY: all build test demo bench fuzz sanitize lint crash nth install deb sbom clean torture
 
 all: build
 
@@ -65,6 +65,12 @@ nth:
 	@ninja -C build-asan tests/nth/nth
 	@python3 -B tests/nth/run_nth.py build-asan/tests/nth/nth $(BUILD) TestNth
 	@NTH=all python3 -B tests/nth/run_nth.py $(BUILD)/tests/nth/nth $(BUILD)
+
+# Random faults on everything for TORTURE_MINUTES (5) or TORTURE_ROUNDS; TORTURE_SEED repeats them.
+torture:
+	@tools/setup.sh test
+	@$(MAKE) --no-print-directory build
+	@python3 -B tests/torture/run.py $(BUILD)
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX) -Dsysconfdir=$(SYSCONFDIR)

@@ -156,9 +156,8 @@ enum verdict apply_hush(struct apply *a) {
     return db_run(a->s->db, SQL_FEED_BULK_ON, DB_VALS(DBI(a->hi)), NULL, NULL, a->e);
 }
 
-/* On PostgreSQL it ends with the transaction. */
 enum verdict apply_speak(struct apply *a) {
-    if (!may_be_history(a) || store_is_shared(a->s))
+    if (!may_be_history(a))
         return V_OK;
     return db_run(a->s->db, SQL_FEED_BULK_OFF, DB_NO_VALS, NULL, NULL, a->e);
 }

@@ -53,8 +53,9 @@ enum verdict apply_exceptions(struct apply *a);
 /* The part of apply_exceptions() that removes every trouble of what is stored now. */
 enum verdict apply_clear_stored(struct apply *a);
 
-/* Around the steps of a batch that may be history: what they write stays out of the change log if
- * all of it is. */
+/* Around the steps of a batch that may be history: what they insert stays out of the change log if
+ * all of it is. What changes a row that was there is news, unless it is imported: readers may have
+ * been told of that row. */
 enum verdict apply_hush(struct apply *a);
 enum verdict apply_speak(struct apply *a);
 

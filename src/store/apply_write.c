@@ -188,6 +188,8 @@ enum verdict apply_write_items(struct apply *a) {
     enum verdict v = n ? insert_items(a, works, n) : V_OK;
     n = pick(a, ACT_UPDATE, works);
     a->stats->changed = (int64_t)n;
+    if (v == V_OK && n && !a->import)
+        v = apply_speak(a);
     if (v == V_OK && n)
         v = update_items(a, works, n);
     n = pick(a, ACT_TOUCH, works);

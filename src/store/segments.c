@@ -159,13 +159,23 @@ static enum verdict free_dead_holders(struct store *s, struct err *e) {
     return v;
 }
 
+/* Leases that ended; and what a clock that went ahead has put off for hours. */
+static enum verdict undo_wrong_clock(struct store *s, struct err *e) {
+    static const int steps[] = {SQL_SEGMENTS_FREE_EXPIRED, SQL_EXCEPTIONS_UNFREEZE,
+                                SQL_LIVE_UNFREEZE};
+    enum verdict v = V_OK;
+    for (size_t i = 0; i < ARRAY_LEN(steps) && v == V_OK; i++)
+        v = db_run(s->db, steps[i], DB_VALS(DBI(CLOCK_SLACK_MS)), NULL, NULL, e);
+    return v;
+}
+
 enum verdict store_reclaim(struct store *s, struct err *e) {
     enum verdict v = store_plan_begin(s, e);
     if (v != V_OK)
         return v;
     v = free_dead_holders(s, e);
     if (v == V_OK)
-        v = db_run(s->db, SQL_SEGMENTS_FREE_EXPIRED, DB_NO_VALS, NULL, NULL, e);
+        v = undo_wrong_clock(s, e);
     if (v == V_OK)
         v = db_run(s->db, SQL_SEGMENTS_SETTLE, DB_NO_VALS, NULL, NULL, e);
     if (v == V_OK)

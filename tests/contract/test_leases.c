@@ -72,6 +72,39 @@ static void released_is_released(void **state) {
     assert_string_equal(dump(f), before);
 }
 
+/* Of a database whose clock was hours ahead and was set right. */
+static void wrong_clock_freezes_nothing(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    int64_t now = clock_real(&f->clock);
+    fix_advance(f, 5 * 3600000);
+    struct claim c = claim_new(f, PURPOSE_MIRROR, 10, 19),
+                 held = claim_new(f, PURPOSE_MIRROR, 20, 29), next;
+    struct batch *b = batch_for(&c, 19, true);
+    for (int64_t id = 10; id < 19; id++)
+        put_exception(b, id, EXC_TERMINAL_MISSING, "null_old");
+    put_exception(b, 19, EXC_RETRY_WAIT, "timeout")->next_retry_at = now + 5 * 3600000 + 1000;
+    apply_ok(f->s, b);
+    fix_set_now(f, now + 10000);
+    reclaim(f);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(store_claim(f->s, "next", &(struct claim_ask){1, 100, PURPOSE_RESCAN}, &f->arena,
+                              &next, &e));
+        assert_int_equal(next.segment_id, i == 0 ? c.segment_id : held.segment_id);
+        if (i == 0)
+            assert_true(next.exceptions[next.n_exceptions - 1].next_retry_at <= now + 10000);
+    }
+    assert_int_equal(apply_verdict(f->s, batch_for(&held, 20, false)), V_CONFLICT);
+    x(f,
+      "INSERT INTO ingest_dlq_items (source, item_id, state, failure_class, attempts, rung,"
+      " next_retry_at, first_at, last_at) VALUES ('realtime', 5, 'retry_wait', 'timeout', 1, 0,"
+      " %lld, %lld, %lld)",
+      (long long)now + 9000000, (long long)now + 8000000, (long long)now + 8000000);
+    reclaim(f);
+    assert_q("0", f, "SELECT next_retry_at - %lld FROM ingest_dlq_items WHERE item_id = 5",
+             (long long)now + 10000);
+}
+
 static void live_work_is_never_taken(void **state) {
     struct fix *f = *state;
     struct claim c = claim_new(f, PURPOSE_MIRROR, 10, 19), none;
@@ -135,6 +168,7 @@ int lease_tests(void) {
         CASE(wrong_token_writes_nothing_at_all),
         CASE(zombie_can_finish_nothing),
         CASE(released_is_released),
+        CASE(wrong_clock_freezes_nothing),
         CASE(live_work_is_never_taken),
         CASE(lease_ends_without_a_heartbeat),
         CASE(length_of_a_lease_is_an_option),

@@ -4,56 +4,15 @@ so, nothing that was stored is lost, and with room again the same command comple
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'e2e'))
-from lib import E2E, EXIT_DONE, EXIT_FAILED, Postgres, PostgresArchive, find_bin  # noqa: E402
+from lib import E2E, EXIT_DONE, EXIT_FAILED, PostgresArchive, find_bin  # noqa: E402
+from small_disk import SmallDisk  # noqa: E402
 
 LAST = 12000
 ROOM = 3 << 20  # bytes left beside an empty archive; the items need several times as much
-
-
-class SmallDisk(Postgres):
-    """A server with its data directory on a file system of its own, and its log of transactions
-    beside it: with that on a full disk it does not refuse work, it ends."""
-
-    LOG_BESIDE = True
-
-    def _create(self):
-        self.dir = tempfile.mkdtemp(prefix='tainpg-', dir='/tmp')
-        wal = os.path.join(self.dir, 'wal')
-        for folder in (self._data(), wal):
-            os.mkdir(folder)
-        done = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=256m', 'tain-test',
-                               self._data()], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        if done.returncode:
-            raise unittest.SkipTest(f'cannot mount: {done.stdout.decode().strip()}')
-        for folder in (self.dir, self._data(), wal):
-            shutil.chown(folder, 'postgres', 'postgres')
-            os.chmod(folder, 0o700)
-        subprocess.run(
-            self._as_server() + [os.path.join(self.bin, 'initdb'), '-D', self._data(), '-U',
-                                 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C',
-                                 '--no-sync', '--no-instructions', '--wal-segsize=1',
-                                 *(['-X', wal] if self.LOG_BESIDE else [])],
-            check=True, cwd=self.dir, stdout=subprocess.DEVNULL, env=self._environment())
-
-    def remove(self):
-        self.stop()
-        if self.dir and os.path.ismount(self._data()):
-            subprocess.run(['umount', self._data()], check=True)
-        super().remove()
-
-    def resize(self, size):
-        subprocess.run(['mount', '-o', f'remount,size={size}', self._data()], check=True)
-
-    def leave(self, room):
-        """So many bytes are free from now on."""
-        disk = os.statvfs(self._data())
-        self.resize((disk.f_blocks - disk.f_bfree) * disk.f_frsize + room)
 
 
 class SmallLog(SmallDisk):

@@ -37,26 +37,37 @@ class Relay:
                 client, _ = self.listener.accept()
             except OSError:
                 return
-            try:
-                server = socket.create_connection(('127.0.0.1', self.target)) if self.target \
-                    else None
-            except OSError:
-                server = None
+            server = self._connect()
             if not server:
                 client.close()
                 continue
             with self.lock:
                 self.open |= {client, server}
             for source, sink in ((client, server), (server, client)):
-                threading.Thread(target=self._pump, args=(source, sink), daemon=True).start()
+                threading.Thread(target=self._pump, args=(source, sink, sink is client),
+                                 daemon=True).start()
 
-    def _pump(self, source, sink):
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                sink.sendall(data)
+    def _connect(self):
+        try:
+            return socket.create_connection(('127.0.0.1', self.target)) if self.target else None
+        except OSError:
+            return None
+
+    def _carry(self, data, sink, inward):
+        """Hands on what came; inward: to the client."""
+        sink.sendall(data)
+
+    @staticmethod
+    def _end(source, sink):
         for one in (source, sink):
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
+
+    def _pump(self, source, sink, inward):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                self._carry(data, sink, inward)
+        self._end(source, sink)
         with self.lock:
             if source in self.open:
                 self.open.discard(source)

@@ -34,8 +34,8 @@ def id_at(seconds):
 class Upstream(Demo):
     """The stand-in, and what can be done to its stream."""
 
-    def __init__(self, *faults, ids=1500, recent=False, **options):
-        last = id_at(time.time()) - ROOM if recent else ids
+    def __init__(self, *faults, ids=1500, recent=False, room=ROOM, **options):
+        last = id_at(time.time()) - room if recent else ids
         self.first = last - ids + 1
         super().__init__(*faults, maxitem=last, **options)
 

@@ -39,7 +39,11 @@ class WebSocket:
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.settimeout(ANSWER)
-        self.socket.connect(('127.0.0.1', port))
+        try:
+            self.socket.connect(('127.0.0.1', port))
+        except OSError:
+            self.socket.close()
+            raise
         nonce = base64.b64encode(os.urandom(16)).decode()
         lines = {'Host': f'127.0.0.1:{port}', 'Upgrade': 'websocket', 'Connection': 'Upgrade',
                  'Sec-WebSocket-Version': '13', 'Sec-WebSocket-Key': nonce}

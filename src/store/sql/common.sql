@@ -76,9 +76,23 @@ UPDATE ingest_segments SET status = 'pending', holder = NULL, lease_until = 0,
 WHERE status = 'in_progress' AND holder = $1;
 
 -- name: segments_free_expired
+-- A heartbeat of a clock that went ahead (by more than $1) would keep its segment for as long as
+-- that; who is alive claims anew.
 UPDATE ingest_segments SET status = 'pending', holder = NULL, lease_until = 0,
        lease_token = lease_token + 1
-WHERE status = 'in_progress' AND lease_until < tain_now_ms();
+WHERE status = 'in_progress'
+  AND (lease_until < tain_now_ms() OR heartbeat_at > tain_now_ms() + $1);
+
+-- What was to be tried again at a time that such a clock has set is due now.
+
+-- name: exceptions_unfreeze
+UPDATE ingest_exceptions SET next_retry_at = tain_now_ms(), updated_at = tain_now_ms()
+WHERE state <> 'terminal_missing' AND state = 'retry_wait' AND updated_at > tain_now_ms() + $1;
+
+-- name: live_unfreeze
+UPDATE ingest_dlq_items SET next_retry_at = tain_now_ms(), last_at = tain_now_ms()
+WHERE source = 'realtime' AND state = 'retry_wait' AND next_retry_at >= 0
+  AND last_at > tain_now_ms() + $1;
 
 -- name: segments_wake_due
 -- Also honours a hand-written state = 'pending', whatever became of its segment.

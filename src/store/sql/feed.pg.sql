@@ -102,11 +102,11 @@ SELECT pg_notify($1, '');
 SELECT pg_try_advisory_lock(7496944, hashtext(current_schema()));
 
 -- name: feed_bulk_on
--- Of a batch whose largest id is $1, if that is history. Ends with the transaction.
+-- Of a batch whose largest id is $1, if that is history. Ends with the transaction at the latest.
 SELECT set_config('tain.bulk', 'on', true) FROM feed_state WHERE COALESCE(history_to, $1) >= $1;
 
 -- name: feed_bulk_off
-SELECT 1;
+SELECT set_config('tain.bulk', 'off', true);
 
 -- name: recent_mark
 SELECT COALESCE((SELECT head FROM feed_state), 0);

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Tortures worlds until the time is over: `make torture`.
+
+    tests/torture/run.py [BUILD]
+
+A world lives through ROUNDS rounds. In each, one to three faults that are drawn by chance befall it
+while everybody works; after each the invariants are checked, and in the end everything must have
+healed to the truth. TORTURE_SEED repeats what an earlier run has drawn (the instants are those of
+the machine, though), TORTURE_MINUTES (5) or TORTURE_ROUNDS say for how long, TORTURE_WORLD begins
+with that world of the seed, TORTURE_ON=sqlite|postgres keeps to one database and
+TORTURE_FAULTS=Kill,Clock to these faults. The exit code is 1 as soon as a promise is broken.
+"""
+
+import os
+import pathlib
+import random
+import sys
+import tempfile
+import time
+import traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROUNDS = 5  # in one world
+HOLD = (1.0, 4.0)  # seconds that faults last
+
+
+def arrange(build=None):
+    """Before anything of the tests is imported."""
+    if build:
+        os.environ['TAIN_BUILD'] = str(pathlib.Path(build).resolve())
+    for folder in (HERE, HERE.parent / 'e2e', HERE.parent / 'support'):
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
+
+
+def faults_named(*names):
+    import faults
+    return [fault for name in names for fault in faults.ALL if fault.name() == name]
+
+
+class Plan:
+    """What befalls a world: the same for the same seed, world and number of rounds."""
+
+    def __init__(self, seed, number, rounds=ROUNDS, on=None, only=(), disks=True):
+        import faults
+        self.seed = f'{seed}/{number}'
+        chance = random.Random(self.seed)
+        first = random.Random(str(seed)).random() < 0.5
+        self.kind = on or ('sqlite', 'postgres')[(number + first) % 2]
+        known = [f for f in faults.ALL if self.kind in f.where and (disks or not f.needs_disk)
+                 and (not only or f.name() in only)]
+        self.rounds = [self._draw(chance, known) for _ in range(rounds)]
+        self.small_disk = any(f.needs_disk for drawn in self.rounds for f in drawn)
+
+    @staticmethod
+    def _draw(chance, known):
+        drawn = chance.sample(known, min(len(known), chance.choice((1, 2, 2, 3))))
+        if any(f.needs_disk for f in drawn):  # nothing can be started on a full disk
+            drawn = [f for f in drawn if f.name() != 'Restart']
+        return drawn
+
+
+def can_mount():
+    from small_disk import Disk
+    import unittest
+    if os.getuid() != 0:
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            Disk(folder, '1m').remove()
+            return True
+        except (unittest.SkipTest, OSError):
+            return False
+
+
+def live_through(world, plan, number, hold, say):
+    """One round."""
+    chance = random.Random(f'{plan.seed}/{number}')
+    world.dawn()
+    befall = [fault(world, chance) for fault in plan.rounds[number]]
+    world.faulty = True
+    begun = []
+    try:
+        for fault in befall:
+            begun.append(fault)
+            fault.begin()
+        say(f"  round {number + 1}: {', '.join(map(str, befall))}")
+        world.live(chance.uniform(*hold), chance)
+    finally:
+        chance.shuffle(begun)
+        for fault in begun:
+            fault.end()
+    world.heal()
+    world.live(1.0, chance)
+    for fault in befall:
+        fault.after()
+    look = world.judge.look()
+    world.faulty = False
+    return look
+
+
+def torture(plan, hold=HOLD, say=print):
+    """One world from its beginning to its end; raises what is wrong with it."""
+    from world import WORLDS
+    world = WORLDS[plan.kind]()
+    world.setUp()
+    try:
+        world.begin(plan.seed, plan.small_disk, say)
+        for number in range(len(plan.rounds)):
+            look = live_through(world, plan, number, hold, say)
+            deaths = sum(m.deaths for m in world.people.members)
+            say(f'    {len(look.ids)} items, {len(look.exceptions)} exceptions, '
+                f'{world.rows} rows, {len(world.readers["key"].frames)} events, {deaths} deaths')
+        began = time.monotonic()
+        world.finish()
+        say(f'  healed to the truth in {time.monotonic() - began:.1f} s; '
+            f'{world.judge.audit.freed} leases ran out')
+    finally:
+        world.doCleanups()
+
+
+def main():
+    arrange(sys.argv[1] if len(sys.argv) > 1 else HERE.parent.parent / 'build')
+    env = os.environ.get
+    seed = int(env('TORTURE_SEED') or random.randrange(1, 1000000))
+    rounds = int(env('TORTURE_ROUNDS') or 0)
+    seconds = float(env('TORTURE_MINUTES') or 5) * 60
+    only = tuple(filter(None, env('TORTURE_FAULTS', '').split(',')))
+    print(f'torture: seed {seed}', flush=True)
+    number, lived, began = int(env('TORTURE_WORLD') or 1), 0, time.monotonic()
+    disks = can_mount()
+    while lived < rounds if rounds else time.monotonic() - began < seconds:
+        plan = Plan(seed, number, min(ROUNDS, rounds - lived) if rounds else ROUNDS,
+                    env('TORTURE_ON'), only, disks)
+        print(f'world {number} on {plan.kind}', flush=True)
+        try:
+            torture(plan, say=lambda line: print(line, flush=True))
+        except (Exception, KeyboardInterrupt) as broken:  # pylint: disable=broad-except
+            traceback.print_exc()
+            print(f'torture failed with {type(broken).__name__}: TORTURE_SEED={seed} '
+                  f'TORTURE_WORLD={number} repeats it', flush=True)
+            return 1
+        number, lived = number + 1, lived + len(plan.rounds)
+    print(f'torture: {lived} rounds in {time.monotonic() - began:.0f} s, seed {seed}: every '
+          'promise was kept', flush=True)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
