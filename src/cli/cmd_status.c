@@ -5,6 +5,7 @@
 #include "cli/format.h"
 #include "cli/status_updater.h"
 #include "mirror/plan.h"
+#include "store/partitions.h"
 #include "store/search.h"
 #include "store/status.h"
 
@@ -21,6 +22,7 @@ struct report {
     int64_t now;
     int64_t index_ids, index_since; /* what waits for the search index */
     struct updater_status updater;
+    struct partition_state parts;
 };
 
 static enum verdict collect(struct store *store, struct report *r, struct err *e) {
@@ -37,6 +39,8 @@ static enum verdict collect(struct store *store, struct report *r, struct err *e
         v = updater_status_read(store, &r->updater, e);
     if (v == V_OK)
         v = store_index_lag(store, &r->index_ids, &r->index_since, e);
+    if (v == V_OK)
+        v = store_partition_state(store, &r->parts, e);
     return v;
 }
 
@@ -79,6 +83,19 @@ static void print_stalled_json(const struct stalled *x) {
     fwrite(b.p, 1, b.n, stdout);
 }
 
+static void print_partitions_json(const struct partition_state *st) {
+    static const char *const names[] = {"items", "change_log"};
+    if (!st->of[PARTITION_ITEMS].width && !st->of[PARTITION_LOG].width) {
+        printf(",\"partitions\":null");
+        return;
+    }
+    for (int i = 0; i < PARTITION_TABLES; i++)
+        printf("%s\"%s\":{\"width\":%" PRId64 ",\"n\":%" PRId64 ",\"stray\":%s}",
+               i ? "," : ",\"partitions\":{", names[i], st->of[i].width, st->of[i].n,
+               st->of[i].stray ? "true" : "false");
+    printf("}");
+}
+
 static void print_json(const struct report *r) {
     printf("{\"frontier_id\":%" PRId64 ",\"frontier_excluding_waiting\":%" PRId64, r->frontier.id,
            r->frontier.excluding_waiting);
@@ -99,6 +116,7 @@ static void print_json(const struct report *r) {
     printf("],\"index\":{\"lag_ids\":%" PRId64 ",\"lag_seconds\":%" PRId64 "},", r->index_ids,
            index_lag_ms(r) / 1000);
     updater_status_json(&r->updater);
+    print_partitions_json(&r->parts);
     printf("}\n");
 }
 
@@ -151,6 +169,18 @@ static void print_index(const struct report *r) {
                format_count(number, r->index_ids), format_duration(age, index_lag_ms(r)));
 }
 
+static void print_partitions(const struct partition_state *st) {
+    static const char *const words[][2] = {{"items", "ids"}, {"the change log", "positions"}};
+    for (int i = 0; i < PARTITION_TABLES; i++) {
+        char width[FORMAT_MAX], remark[80];
+        if (!st->of[i].width)
+            continue;
+        snprintf(remark, sizeof remark, "of %s, by %s %s", words[i][0],
+                 format_count(width, st->of[i].width), words[i][1]);
+        print_row(i ? "" : "partitions", st->of[i].n, remark);
+    }
+}
+
 static void print_text(const struct report *r) {
     char age[FORMAT_MAX], remark[80] = "the upstream was not asked yet";
     if (r->state.maxitem_at)
@@ -170,6 +200,7 @@ static void print_text(const struct report *r) {
     print_counts("exceptions", exception_fsm.states, r->status.exceptions, EXC_N);
     print_row("dead letters", r->status.dead_letters, "");
     print_index(r);
+    print_partitions(&r->parts);
     updater_status_text(&r->updater, r->now);
     if (r->status.n_stalled)
         printf("stalled:\n");

@@ -118,7 +118,8 @@ static const struct command table[] = {
      {{"FILE", .optional = true}}},
     {"migrate", CMD_MIGRATE, "bring the database schema up to date",
      "Applies the migrations that the database lacks, all or none. Commands that write do so "
-     "themselves unless --no-migrate is given.",
+     "themselves unless --no-migrate is given. With --partitioned the large tables of an archive "
+     "on PostgreSQL become partitioned ones, which no other command ever does.",
      "tain migrate --db postgres://localhost/hn", false, cmd_migrate},
     {"demo", CMD_DEMO, "serve a made-up Hacker News to try things on",
      "Serves a corpus computed from a seed under the addresses of the Hacker News API, until it is "

@@ -2,6 +2,7 @@
 #include "cli/doctor.h"
 #include "net/probe.h"
 #include "store/health.h"
+#include "store/partitions.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -96,6 +97,33 @@ static void check_inside(struct checkup *c, struct store *store) {
                   deep ? "the whole file" : "the segments; the file is too large for more");
 }
 
+static void check_partitions(struct checkup *c, struct store *store) {
+    struct partition_state st;
+    struct err e = {0};
+    if (store_partition_state(store, &st, &e) != V_OK) {
+        check_add(c, CHECK_FAIL, "partitions", "%s", e.msg);
+        return;
+    }
+    int64_t ids = st.of[PARTITION_ITEMS].width, positions = st.of[PARTITION_LOG].width;
+    if (st.unfinished || !ids != !positions)
+        check_advise(
+            check_add(c, CHECK_WARN, "partitions", "a conversion was begun and is not finished"),
+            "run 'tain migrate --partitioned' again");
+    else if (!ids)
+        check_add(c, CHECK_OK, "partitions", "none: items and the change log are one table each");
+    else if (st.of[PARTITION_ITEMS].stray || st.of[PARTITION_LOG].stray)
+        check_advise(check_add(c, CHECK_WARN, "partitions",
+                               "some rows are in none of them but in items_other or "
+                               "change_log_other"),
+                     "whoever writes moves them within minutes; a long transaction may be in the "
+                     "way, or the right to create tables in the schema is gone");
+    else
+        check_add(c, CHECK_OK, "partitions",
+                  "%lld of items by %lld ids, %lld of the change log by %lld positions",
+                  (long long)st.of[PARTITION_ITEMS].n, (long long)ids,
+                  (long long)st.of[PARTITION_LOG].n, (long long)positions);
+}
+
 static void check_open(struct checkup *c, struct store *store) {
     struct store_health h;
     struct err e = {0};
@@ -109,6 +137,8 @@ static void check_open(struct checkup *c, struct store *store) {
         return;
     check_inside(c, store);
     if (h.schema == h.schema_wanted) {
+        if (store_is_shared(store))
+            check_partitions(c, store);
         doctor_feed(c, store);
         doctor_lanes(c, store);
         if (c->s->sources)

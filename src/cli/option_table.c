@@ -73,6 +73,14 @@ static const struct option_def table[] = {
      .help = "Which requests get a line in the log."},
     {"no-index", OPTION_BOOL, FIELD(no_index), CMD_SERVE,
      .help = "Leave the search index to another process."},
+    {"partitioned", OPTION_BOOL, FIELD(partitioned), CMD_MIGRATE,
+     .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "Split items and the change log by ranges of ids, on PostgreSQL. What is stored stays "
+             "where it is, as the first partition. There is no way back but export and import."},
+    {"partition-width", OPTION_INT, FIELD(partition_width), CMD_MIGRATE, "1000000", 10, 1e12,
+     .metavar = "N", .flags = OPTION_NO_ENV | OPTION_NO_FILE,
+     .help = "How many ids a partition of items has; one of the change log has a tenth of it in "
+             "positions. It is kept in the archive."},
     {"start-id", OPTION_ID, FIELD(start_id), BY_RANGE | UPDATES, .max = LARGEST_ID, .metavar = "ID",
      .help =
          "First id of the range. Without it catchup begins behind the frontier, any other "

@@ -87,6 +87,10 @@ struct settings {
     int access_log; /* enum access_log of web/server.h, whose order the choices have */
     bool no_index;
 
+    /* migrate */
+    bool partitioned;
+    int64_t partition_width;
+
     /* verify and dead-letter */
     int64_t sample, id;
     bool repair, all;

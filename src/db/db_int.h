@@ -63,6 +63,8 @@ bool sqlite_is_read_only(int code);
 /* The code of an err: the SQLSTATE where it is a number, else 0. */
 int pg_code(const char *sqlstate);
 bool pg_is_read_only(int code);
+/* What libpq says when it could not connect: will none of the hosts ever take us? */
+bool pg_is_hopeless(const char *text);
 enum verdict pg_verdict(const char *sqlstate); /* NULL or "": no answer from the server */
 
 /* PostgreSQL's binary form of a one-dimensional array of the column's values. */

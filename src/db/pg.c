@@ -19,6 +19,7 @@ struct pg_db {
     char *uri, *schema;
     unsigned *prepared, n_prepared;   /* the number that each statement's name ends with; 0: none */
     bool listening;                   /* on this connection */
+    bool wrong_host;                  /* it refused a write: another one may be the primary */
     struct strbuf arrays[MAX_PARAMS]; /* reused from call to call */
 };
 
@@ -41,6 +42,7 @@ static enum verdict failed(struct pg_db *p, PGresult *r, struct err *e) {
     const char *text = r ? PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY) : NULL;
     enum verdict v = PQstatus(p->conn) == CONNECTION_BAD ? V_RETRY : pg_verdict(state);
     bool there = v == V_RETRY && state && PQstatus(p->conn) != CONNECTION_BAD;
+    p->wrong_host |= pg_is_read_only(pg_code(state));
     bool rolled_back = there && strncmp(state, "40", 2) == 0;
     err_set(e, v, "postgres", rolled_back ? DB_ROLLED_BACK : pg_code(state), "%s%s%s%s",
             more_words(state), text ? text : PQerrorMessage(p->conn), state ? " SQLSTATE " : "",
@@ -233,8 +235,7 @@ static enum verdict set_up_session(struct pg_db *p, struct err *e) {
 /* libpq has no SQLSTATE for a refused login; what will not heal by itself it says in words. */
 static enum verdict unconnected(const struct pg_db *p, struct err *e) {
     const char *text = PQerrorMessage(p->conn);
-    bool hopeless = strstr(text, "authentication failed") || strstr(text, "does not exist") ||
-                    strstr(text, "no password supplied") || strstr(text, "no pg_hba.conf");
+    bool hopeless = pg_is_hopeless(text);
     if (secret_is_careless(p->uri)) /* pieces of it may be anywhere in that text */
         return err_set(e, V_INVALID, "config", 0,
                        "the address cannot be used: write @ / ? and %% in a password as %%40 %%2F "
@@ -256,7 +257,7 @@ static enum verdict connect_now(struct pg_db *p, struct err *e) {
     /* Behind the address, and so above it: all our texts are UTF-8, whatever the database's are. */
     const char *const values[] = {"10", "tain", "30000", "10", "5", "3", p->uri, "UTF8", NULL};
     PQfinish(p->conn);
-    p->listening = false;
+    p->listening = p->wrong_host = false;
     p->conn = PQconnectdbParams(keys, values, 1);
     if (PQstatus(p->conn) != CONNECTION_OK)
         return unconnected(p, e);
@@ -265,7 +266,8 @@ static enum verdict connect_now(struct pg_db *p, struct err *e) {
 
 static enum verdict pg_recover(struct db *db, struct err *e) {
     struct pg_db *p = self_of(db);
-    if (PQstatus(p->conn) == CONNECTION_OK && PQtransactionStatus(p->conn) == PQTRANS_IDLE)
+    if (PQstatus(p->conn) == CONNECTION_OK && PQtransactionStatus(p->conn) == PQTRANS_IDLE &&
+        !p->wrong_host)
         return V_OK;
     return connect_now(p, e);
 }

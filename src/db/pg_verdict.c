@@ -34,6 +34,29 @@ enum verdict pg_verdict(const char *sqlstate) {
     return V_FATAL;
 }
 
+/* Does a line, up to its end, have these words? */
+static bool line_has(struct str line, const char *words) {
+    return memmem(line.p, line.n, words, strlen(words)) != NULL;
+}
+
+bool pg_is_hopeless(const char *text) {
+    static const char *const words[] = {"authentication failed", "does not exist",
+                                        "no password supplied", "no pg_hba.conf"};
+    bool any = false;
+    for (const char *p = text, *end; *p; p = end + (*end == '\n')) {
+        end = p + strcspn(p, "\n");
+        struct str line = {p, (size_t)(end - p)};
+        bool never = false;
+        for (size_t i = 0; i < ARRAY_LEN(words); i++)
+            never |= line_has(line, words[i]);
+        any |= never;
+        /* of several hosts each has a line, and one that may come back is enough */
+        if (!never && str_starts(line, "connection to server"))
+            return false;
+    }
+    return any;
+}
+
 int pg_code(const char *sqlstate) {
     int code = 0;
     for (const char *p = sqlstate; p && *p; p++) {

@@ -60,6 +60,24 @@ static const char *next_password_value(const char *start, const char *from) {
     return NULL;
 }
 
+/* ":5432,b:5432" up to a / or ?: ports, and further hosts behind them. */
+static bool is_host_list(const char *colon) {
+    const char *p = colon;
+    while (*p == ':') {
+        p += 1 + strspn(p + 1, "0123456789");
+        if (strchr("/?", *p))
+            return true;
+        if (*p != ',')
+            return false;
+        p++;
+        p += *p == '[' ? strcspn(p, "]/?@") : strcspn(p, ":,/?@");
+        p += *p == ']';
+        while (*p == ',') /* one without a port */
+            p += 1 + strcspn(p + 1, ":,/?@");
+    }
+    return *p && strchr("/?", *p);
+}
+
 /* The password between user: and @host. What follows the first colon may also be a port. */
 static struct str userinfo_password(const char *uri) {
     const char *start = behind_scheme(uri);
@@ -68,8 +86,7 @@ static struct str userinfo_password(const char *uri) {
     const char *colon = start + strcspn(start, ":/?"), *at = strchr(start, '@');
     if (!at || *colon != ':')
         return STR_NONE;
-    size_t digits = strspn(colon + 1, "0123456789");
-    if (strchr("/?", colon[1 + digits]))
+    if (is_host_list(colon))
         return STR_NONE;
     if (at < colon) { /* USER@HOST:PORT, or an @ in the password of a user with one in the name */
         at = strchr(colon, '@');

@@ -174,6 +174,13 @@ static enum verdict run_steps(struct apply *a, apply_step *const *steps, size_t 
     return v;
 }
 
+static enum verdict cover_works(struct apply *a) {
+    int64_t *ids = apply_ints(a, a->n);
+    for (size_t i = 0; i < a->n; i++)
+        ids[i] = a->works[i].item->id;
+    return store_cover_items(a->s, ids, a->n, a->e);
+}
+
 enum verdict apply_in_transaction(struct apply *a, apply_step *const *steps, size_t n) {
     struct batch *b = a->b;
     *a->stats = (struct apply_stats){0};
@@ -182,7 +189,9 @@ enum verdict apply_in_transaction(struct apply *a, apply_step *const *steps, siz
             item_derive(&b->arena, &b->items[i].item);
     arena_reset(&a->s->scratch);
     make_works(a);
-    enum verdict v = db_begin(a->s->db, a->e);
+    enum verdict v = cover_works(a);
+    if (v == V_OK)
+        v = db_begin(a->s->db, a->e);
     if (v != V_OK)
         return v;
     return store_end(a->s, run_steps(a, steps, n), a->e);

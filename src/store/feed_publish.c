@@ -47,7 +47,9 @@ enum verdict store_feed_publish(struct store *s, size_t max, size_t *ret_n, stru
     enum verdict v = feed_look(s, &waiting, e);
     if (v != V_OK || !waiting)
         return v;
-    v = db_begin(s->db, e);
+    v = store_cover_log(s, max, e);
+    if (v == V_OK)
+        v = db_begin(s->db, e);
     if (v != V_OK)
         return v;
     v = store_end(s, number(s, max, &n, e), e);
@@ -73,9 +75,13 @@ enum verdict store_feed_prune(struct store *s, int64_t max_age_ms, int64_t max_r
                               struct err *e) {
     int64_t below = DB_NULL;
     *ret_n = 0;
-    /* mostly there is nothing to drop: no write lock for that */
     enum verdict v =
-        db_run_int(s->db, SQL_FEED_PRUNE_TO,
+        db_run_int(s->db, SQL_PARTITION_PRUNE, DB_VALS(DBI(max_age_ms), DBI(max_rows)), ret_n, e);
+    if (v != V_OK || *ret_n != DB_NULL)
+        return v;
+    *ret_n = 0;
+    /* mostly there is nothing to drop: no write lock for that */
+    v = db_run_int(s->db, SQL_FEED_PRUNE_TO,
                    DB_VALS(DBI(max_age_ms), DBI(max_rows), DBI(PRUNE_STEP)), &below, e);
     if (v != V_OK || below == DB_NULL)
         return v;

@@ -34,6 +34,7 @@ enum verdict store_open(const struct store_options *o, struct store **ret, struc
     s->clock = o->clock ? o->clock : &clock_machine;
     s->lease_ms = o->lease_ms ? o->lease_ms : LEASE_MS;
     s->search_ms = o->search_ms ? o->search_ms : SEARCH_MS;
+    s->cover = (struct coverage){.log_place = -1};
     arena_init(&s->scratch);
     s->schema = xstrdup(o->schema ? o->schema : "tain");
     const struct db_options options = {
@@ -59,6 +60,7 @@ void store_close(struct store *s) {
         return;
     db_close(s->db);
     arena_release(&s->scratch);
+    free(s->cover.places);
     free(s->links);
     free(s->made);
     free(s->schema);

@@ -2,7 +2,7 @@
 """How fast is a durable catch-up, next to fetching alone?
 
     tests/bench/run.py [--quick] [--only http1|http2|memory|import|updater|pages|serve|search|
-                       feed|feed-read|feed-write|enrich] [--build DIR] [--alone] [--json FILE]
+                       feed|feed-read|feed-write|enrich|scale] [--build DIR] [--alone] [--json FILE]
 
 nginx serves 100,000 item files on loopback. A plain libcurl loop (reference.c) fetches them and
 throws them away; `tain catchup` stores them, in SQLite with a sync per commit and in PostgreSQL as
@@ -17,7 +17,8 @@ over a million items take (search.py); `--only feed` how long a change takes to 
 WebSocket clients (sockets.py); `--only feed-read` a reader of the change feed that is a million
 events behind (feed_read.py); `--only feed-write` what its triggers cost a writer (feed_write.py);
 `--only enrich` how many rows one process claims and finishes, in the store alone and as a whole
-worker, and how soon a new row is claimed (enrich.py, enrich_engine.py).
+worker, and how soon a new row is claimed (enrich.py, enrich_engine.py); `--only scale` what one to
+eight processes of a kind reach on one PostgreSQL (scale.py).
 """
 
 import argparse
@@ -45,6 +46,7 @@ from feed_read import bench_feed_read  # noqa: E402
 from feed_write import bench_feed_write  # noqa: E402
 from pages import bench_pages  # noqa: E402
 from postgres import Postgres  # noqa: E402
+from scale import bench_scale  # noqa: E402
 from search import bench_search  # noqa: E402
 from sockets import bench_sockets  # noqa: E402
 from throughput import bench_serve  # noqa: E402
@@ -57,6 +59,7 @@ CONCURRENCY = 256
 # PostgreSQL's own defaults, where the tests' cluster is set to be quick instead of durable.
 DURABLE = {'fsync': 'on', 'full_page_writes': 'on', 'synchronous_commit': 'on',
            'shared_buffers': '128MB', 'max_wal_size': '1GB', 'autovacuum_naptime': '60s',
+           'max_connections': '100',
            'track_commit_timestamp': 'on'}  # for enrich_engine.py
 GOALS = {'sqlite': 0.70, 'postgres': 0.60}
 MAX_RSS_MIB = 64
@@ -315,6 +318,8 @@ def run_all(bench, databases):
         bench_feed_read(bench, databases)
     if only in (None, 'enrich'):
         bench_enrich(bench, databases)
+    if only in (None, 'scale'):
+        bench_scale(bench, databases)
 
 
 def parse_options():
@@ -322,7 +327,7 @@ def parse_options():
     p.add_argument('--quick', action='store_true', help='one round, and no million of ids')
     p.add_argument('--only', choices=('http1', 'http2', 'memory', 'import', 'updater', 'pages',
                                       'serve', 'search', 'feed', 'feed-read', 'feed-write',
-                                      'enrich'),
+                                      'enrich', 'scale'),
                    help='one part of it')
     p.add_argument('--db', choices=('sqlite', 'postgres'), help='one database only')
     p.add_argument('--rounds', type=int, help='rounds per protocol (3)')

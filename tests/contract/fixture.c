@@ -1,6 +1,7 @@
 #include "fixture.h"
 
 #include "fixture_raw.h"
+#include "store/partitions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,9 @@
 #include <unistd.h>
 
 enum db_kind fix_kind;
+bool fix_partitioned;
+
+#define FEW_IDS 50 /* of a partition; a tenth of it in positions */
 
 static void place(struct fix *f) {
     static int count;
@@ -38,6 +42,9 @@ int fix_setup(void **state) {
     fix_setup_bare(state);
     struct fix *f = *state;
     f->s = fix_open(f);
+    struct err e;
+    if (fix_partitioned)
+        assert_ok(store_partition(f->s, FEW_IDS, &e));
     return 0;
 }
 

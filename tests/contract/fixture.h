@@ -35,6 +35,7 @@ struct fix {
 };
 
 extern enum db_kind fix_kind;
+extern bool fix_partitioned; /* every archive of PostgreSQL, by a few ids */
 
 int fix_setup(void **state);      /* with an archive that is up to date */
 int fix_setup_bare(void **state); /* with nothing at all: s is NULL */
@@ -156,6 +157,7 @@ int engine_death_tests(void);
 int link_tests(void);
 int link_work_tests(void);
 int link_follow_tests(void);
+int partition_tests(void);
 int link_land_tests(void);
 int link_upkeep_tests(void);
 int link_engine_tests(void);

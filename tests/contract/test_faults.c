@@ -141,6 +141,26 @@ static void a_lost_connection_is_replaced(void **state) {
     check_result(f, &st);
 }
 
+/* What refuses writes is a standby by now: the next connection may find the primary. */
+static void a_session_that_cannot_write_is_replaced(void **state) {
+    struct fix *f = *state;
+    if (fix_kind != DB_POSTGRES)
+        skip();
+    before(f);
+    struct batch *b = batch_with_everything(f);
+    struct apply_stats st;
+    struct err e;
+    assert_ok(db_script(f->s->db, "SET default_transaction_read_only TO on", &e));
+    for (int i = 0; i < 2; i++) { /* also where nobody called for a recovery in between */
+        assert_int_equal(store_apply(f->s, b, &st, &e), V_RETRY);
+        assert_true(store_is_read_only(&e));
+    }
+    assert_ok(store_recover(f->s, &e));
+    fix_advance(f, 0);
+    st = apply_ok(f->s, b);
+    check_result(f, &st);
+}
+
 int fault_tests(void) {
     const struct CMUnitTest tests[] = {
         CASE(undisturbed),
@@ -158,6 +178,7 @@ int fault_tests(void) {
         CASE(no_step_was_forgotten),
         CASE(a_claim_that_fails_leaves_the_segment),
         CASE(a_lost_connection_is_replaced),
+        CASE(a_session_that_cannot_write_is_replaced),
     };
     _Static_assert(N_STEPS == 9, "one test per step");
     return cmocka_run_group_tests_name("faults", tests, NULL, NULL);

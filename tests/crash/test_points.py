@@ -21,8 +21,8 @@ ROUNDS = int(os.environ.get('CRASH_ROUNDS', 0))
 SOME = (1, 2, 7)
 # an updater's is in test_updater_faults.py, those of enrichment in test_enrich_points.py and, where
 # a step fails within a transaction, in contract/test_rows_fence.c, those of links in
-# contract/test_link_deaths.c
-ELSEWHERE = re.compile('realtime_worker|enrich_|claims_|links_')
+# contract/test_link_deaths.c, those of partitions in e2e/test_partitions.py
+ELSEWHERE = re.compile('realtime_worker|enrich_|claims_|links_|partition_')
 LAST = 300
 TROUBLE = ('share=0.05:status=500:times=1', 'share=0.02:garbage:times=1')
 DEAD = ('id=50:status=500', 'id=120:garbage', 'id=230:status=500')

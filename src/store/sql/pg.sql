@@ -329,16 +329,17 @@ WHERE EXISTS (SELECT 1 FROM item_revisions r WHERE r.item_id = u.id);
 
 -- name: status_items
 -- Exact while small, the planner's estimate beyond: a count of 50 million rows takes minutes.
-SELECT CASE WHEN c.reltuples > 2000000 THEN c.reltuples::bigint
-            ELSE (SELECT COUNT(*) FROM items) END
-FROM pg_class c WHERE c.oid = 'items'::regclass;
+SELECT CASE WHEN t.n > 2000000 THEN t.n ELSE (SELECT COUNT(*) FROM items) END
+FROM (SELECT COALESCE(SUM(GREATEST(c.reltuples, 0)), 0)::bigint AS n FROM pg_class c
+      WHERE c.relkind = 'r' AND (c.oid = 'items'::regclass OR c.oid IN
+          (SELECT inhrelid FROM pg_inherits WHERE inhparent = 'items'::regclass))) AS t;
 
 -- name: health_version
 SELECT 'PostgreSQL ' || current_setting('server_version');
 
 -- name: health_indexes
 SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = current_schema() AND c.relkind = 'i';
+WHERE n.nspname = current_schema() AND c.relkind IN ('i', 'I');
 
 -- name: health_check
 SELECT CASE

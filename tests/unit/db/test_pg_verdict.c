@@ -54,6 +54,38 @@ static void check(void **state) {
     assert_int_equal(db_is_read_only(&e), r->state && strcmp(r->state, "25006") == 0);
 }
 
+#define DOWN                                                                           \
+    "connection to server at \"a\" (10.0.0.1), port 5432 failed: Connection refused\n" \
+    "\tIs the server running on that host and accepting TCP/IP connections?\n"
+#define REFUSED                                                                     \
+    "connection to server at \"b\" (10.0.0.2), port 5432 failed: FATAL:  password " \
+    "authentication failed for user \"me\"\n"
+#define STANDBY "connection to server at \"b\" (10.0.0.2), port 5432 failed: session is read-only\n"
+#define NO_RULE                                                                           \
+    "connection to server at \"a\" (10.0.0.1), port 5432 failed: FATAL:  no pg_hba.conf " \
+    "entry for host \"10.0.0.9\", user \"me\", database \"hn\", no encryption\n"
+
+static const struct said {
+    const char *name, *text;
+    bool hopeless;
+} said[] = {
+    {"nothing", "", false},
+    {"the only host is down", DOWN, false},
+    {"the only host refuses", REFUSED, true},
+    {"one is down, one refuses", DOWN REFUSED, false},
+    {"one refuses, one is down", REFUSED DOWN, false},
+    {"both refuse", REFUSED NO_RULE, true},
+    {"a standby only", STANDBY, false},
+    {"one is down, the other a standby", DOWN STANDBY, false},
+    {"no line of a host", "database \"hn\" does not exist", true},
+};
+
+static void check_said(void **state) {
+    const struct said *r = *state;
+    assert_int_equal(pg_is_hopeless(r->text), r->hopeless);
+}
+
 int main(void) {
-    return RUN_ROWS("pg_verdict", rows, check);
+    int failed = RUN_ROWS("pg_verdict", rows, check);
+    return failed + RUN_ROWS("pg_is_hopeless", said, check_said);
 }

@@ -24,6 +24,8 @@ static const struct row {
     {"sqlite:/nonexistent/folder/x.db", V_FATAL, "/nonexistent/folder/x.db"},
     {"sqlite:/", V_FATAL, "cannot open /"},
     {"postgres://nobody@127.0.0.1:1/none", V_RETRY, "cannot connect to PostgreSQL"},
+    {"postgres://nobody@127.0.0.1:1,127.0.0.1:2/none?target_session_attrs=read-write", V_RETRY,
+     "port 2 failed"},
     {"postgresql://nobody@127.0.0.1:1/none", V_RETRY, "cannot connect to PostgreSQL"},
 };
 
