@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
         source_tests,       row_fence_tests,   row_value_tests,  row_open_tests,
         made_tests,         engine_tests,      row_plan_tests,   engine_table_tests,
         engine_death_tests, link_tests,        link_work_tests,  link_land_tests,
-        link_upkeep_tests,  link_follow_tests,
+        link_upkeep_tests,  link_follow_tests, session_tests,
     };
     int failed = 0;
     if (argc > 2) /* it lives through hours: a run of its own */
