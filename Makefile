@@ -5,7 +5,7 @@ DESTDIR ?=
 # Where services look for their configuration; an installation for oneself keeps to its own folder.
 SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
 
-.PHONY: all build test demo bench fuzz sanitize lint crash nth install deb clean
+.PHONY: all build test demo bench fuzz sanitize lint crash hosts nth install deb clean
 
 all: build
 
@@ -64,6 +64,12 @@ nth:
 	@ninja -C build-asan tests/nth/nth
 	@python3 -B tests/nth/run_nth.py build-asan/tests/nth/nth $(BUILD) TestNth
 	@NTH=all python3 -B tests/nth/run_nth.py $(BUILD)/tests/nth/nth $(BUILD)
+
+# Many hosts, in network namespaces: HOSTS_ROUNDS (40) faults at random. As root.
+hosts:
+	@tools/setup.sh test
+	@$(MAKE) --no-print-directory build
+	@HOSTS_ROUNDS=$${HOSTS_ROUNDS:-40} python3 tests/run.py $(BUILD) hosts/
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX) -Dsysconfdir=$(SYSCONFDIR)
