@@ -5,7 +5,7 @@ DESTDIR ?=
 # Where services look for their configuration; an installation for oneself keeps to its own folder.
 SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
 
-.PHONY: all build test demo bench fuzz sanitize lint crash nth install deb sbom clean torture
+.PHONY: all build test demo bench rehearse fuzz sanitize lint crash nth torture hosts install deb sbom clean
 
 all: build
 
@@ -71,6 +71,12 @@ torture:
 	@tools/setup.sh test
 	@$(MAKE) --no-print-directory build
 	@python3 -B tests/torture/run.py $(BUILD)
+
+# Many hosts, in network namespaces: HOSTS_ROUNDS (40) faults at random. As root.
+hosts:
+	@tools/setup.sh test
+	@$(MAKE) --no-print-directory build
+	@HOSTS_ROUNDS=$${HOSTS_ROUNDS:-40} python3 tests/run.py $(BUILD) hosts/
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX) -Dsysconfdir=$(SYSCONFDIR)

@@ -45,7 +45,8 @@ def processors():
 
 JOBS = int(os.environ.get("TEST_JOBS", processors() + 1))
 # Begun first, so that in the end none of them runs on alone. The order of all others is no matter.
-LONG = ("ops/test_prometheus.py", "e2e/test_updater_faults.py", "e2e/test_faults.py",
+LONG = ("ops/test_prometheus.py", "hosts/test_hosts.py", "e2e/test_updater_faults.py",
+        "e2e/test_faults.py",
         "e2e/test_verify.py", "e2e/test_up.py", "e2e/test_dump.py", "e2e/test_crash.py",
         "crash/test_enrich_points.py", "e2e/test_cdc_ws.py", "e2e/test_enrich.py",
         "e2e/test_shared.py", "crash/test_points.py", "e2e/test_catchup.py", "e2e/test_package.py",

@@ -11,7 +11,7 @@ build_packages="gcc libc6-dev make meson ninja-build pkgconf python3 libcurl4-op
     libjansson-dev libidn2-dev libxml2-dev libzstd-dev zlib1g-dev libssl-dev libsystemd-dev"
 deb_packages="dpkg-dev ca-certificates systemd"
 test_packages="libcmocka-dev postgresql-15 nginx-core nghttp2-server openssl zstd wrk
-    util-linux clang clang-format prometheus mandoc zsh chromium"
+    util-linux iproute2 hostname clang clang-format prometheus mandoc zsh chromium"
 lint_packages="clang-tidy cppcheck libclang-rt-14-dev"
 # Other sources of nodejs bring npm along, and refuse Debian's: what is there is enough.
 if ! command -v node >/dev/null 2>&1 || ! command -v npm >/dev/null 2>&1; then

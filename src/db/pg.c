@@ -9,6 +9,7 @@
 
 #define MAX_PARAMS 32
 #define MAX_SAID_BYTES ((size_t)64 * 1024) /* of what libpq says of a connection */
+#define MAX_SESSION_BYTES ((size_t)4096)   /* of the statements that begin a session */
 #define MAX_ARRAY_BYTES ((size_t)256 * 1024 * 1024)
 
 enum { OID_INT8 = 20, OID_TEXT = 25, OID_TEXT_ARRAY = 1009, OID_INT8_ARRAY = 1016 };
@@ -211,25 +212,49 @@ static enum verdict pg_each(struct db *db, int stmt, const struct db_col *cols, 
 static void ignore_notice(void *arg UNUSED, const PGresult *r UNUSED) {
 }
 
+/* The server notices a host that vanished as soon as we do: else its sessions, and the locks that
+ * are theirs, would outlive it by hours. It takes the figures that hold for our end. */
+static enum verdict add_server_timeouts(struct pg_db *p, struct strbuf *sql, struct err *e) {
+    static const struct {
+        const char *ours, *theirs;
+    } names[] = {{"keepalives_idle", "tcp_keepalives_idle"},
+                 {"keepalives_interval", "tcp_keepalives_interval"},
+                 {"keepalives_count", "tcp_keepalives_count"},
+                 {"tcp_user_timeout", "tcp_user_timeout"}};
+    PQconninfoOption *all = PQconninfo(p->conn);
+    if (!all) /* it says so nowhere else */
+        return err_set(e, V_RETRY, "postgres", 0, "out of memory");
+    for (const PQconninfoOption *o = all; o->keyword; o++)
+        for (size_t i = 0; o->val && i < ARRAY_LEN(names); i++)
+            if (strcmp(o->keyword, names[i].ours) == 0 && atoi(o->val) > 0)
+                strbuf_addf(sql, "SET %s TO %d;", names[i].theirs, atoi(o->val));
+    PQconninfoFree(all);
+    return V_OK;
+}
+
 static enum verdict set_up_session(struct pg_db *p, struct err *e) {
     PQsetNoticeReceiver(p->conn, ignore_notice, NULL);
     memset(p->prepared, 0, db_numbers(p->head.catalog) * sizeof *p->prepared);
+    CLEANUP(strbuf_release) struct strbuf sql;
+    strbuf_init(&sql, MAX_SESSION_BYTES);
+    enum verdict v = add_server_timeouts(p, &sql, e);
+    if (v != V_OK)
+        return v;
     char *quoted = PQescapeIdentifier(p->conn, p->schema, strlen(p->schema));
     if (!quoted)
         return failed(p, NULL, e);
-    char sql[512];
     /* A process that sleeps within a transaction must not keep its locks from its peers. Plans are
      * kept from when a table was small, and scanning it then was right: never do. */
-    snprintf(sql, sizeof sql,
-             "SET search_path TO %s, pg_catalog; SET jit TO off; SET enable_seqscan TO off;"
-             "SET idle_in_transaction_session_timeout TO '10s';"
-             "SET lock_timeout TO '10s'; SET statement_timeout TO '120s';"
-             /* what is acknowledged must be stored, whatever the server's default */
-             "SELECT set_config('synchronous_commit', 'on', false)"
-             " WHERE current_setting('synchronous_commit') = 'off'",
-             quoted);
+    strbuf_addf(&sql,
+                "SET search_path TO %s, pg_catalog; SET jit TO off; SET enable_seqscan TO off;"
+                "SET idle_in_transaction_session_timeout TO '10s';"
+                "SET lock_timeout TO '10s'; SET statement_timeout TO '120s';"
+                /* what is acknowledged must be stored, whatever the server's default */
+                "SELECT set_config('synchronous_commit', 'on', false)"
+                " WHERE current_setting('synchronous_commit') = 'off'",
+                quoted);
     PQfreemem(quoted);
-    return pg_script(&p->head, sql, e);
+    return pg_script(&p->head, sql.p, e);
 }
 
 /* libpq has no SQLSTATE for a refused login; what will not heal by itself it says in words. */

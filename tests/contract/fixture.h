@@ -142,6 +142,7 @@ int cdc_path_tests(void);
 int cdc_lite_tests(void);
 int cdc_watch_tests(void);
 int plain_role_tests(void);
+int session_tests(void);
 int row_tests(void);
 int lane_tests(void);
 int feed_topic_tests(void);

@@ -37,7 +37,7 @@ int main(int argc, char **argv) {
         source_tests,       row_fence_tests,   row_value_tests,  row_open_tests,
         made_tests,         engine_tests,      row_plan_tests,   engine_table_tests,
         engine_death_tests, link_tests,        link_work_tests,  link_land_tests,
-        link_upkeep_tests,  link_follow_tests, partition_tests,
+        link_upkeep_tests,  link_follow_tests, partition_tests,  session_tests,
     };
     static int (*const by_partitions[])(void) = {
         apply_tests,      change_tests,      exception_tests,   story_tests, migrate_tests,

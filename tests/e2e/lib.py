@@ -102,6 +102,8 @@ def fault_points():
 class Demo:
     """`tain demo` as a process of its own."""
 
+    host = '127.0.0.1'
+
     def __init__(self, *faults, maxitem=40000, seed=1, port=0):
         self.maxitem, self.seed = maxitem, seed
         self.process = self.connection = None
@@ -113,14 +115,16 @@ class Demo:
                    '--port', str(self.port if port is None else port)]
         for fault in faults:
             command += ['--fault', fault]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
-                                        env=environment())
+        self.process = self.popen(command, stdout=subprocess.PIPE, text=True, env=environment())
         line = self.process.stdout.readline()
-        found = re.match(r'demo upstream at (http://127\.0\.0\.1:(\d+)/v0) ', line)
+        found = re.match(rf'demo upstream at (http://{re.escape(self.host)}:(\d+)/v0) ', line)
         if not found:
             self.stop()
             raise AssertionError(f'the upstream did not start: {line!r}')
         self.url, self.port = found.group(1), int(found.group(2))
+
+    def popen(self, command, **options):
+        return subprocess.Popen(command, **options)
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -142,7 +146,7 @@ class Demo:
     def ask(self, method, path, body=None):
         for attempt in (1, 2):
             if not self.connection:
-                self.connection = http.client.HTTPConnection('127.0.0.1', self.port,
+                self.connection = http.client.HTTPConnection(self.host, self.port,
                                                              timeout=ANSWER)
             try:
                 self.connection.request(method, path, body)

@@ -99,6 +99,10 @@ WRAP(char *, PQescapeIdentifier, PGconn *c, const char *text, size_t n) {
     return NULL;
 }
 
+WRAP(PQconninfoOption *, PQconninfo, PGconn *c) {
+    return HIT(PQ_NOMEM, PQconninfo) ? NULL : __real_PQconninfo(c);
+}
+
 WRAP(char *, PQerrorMessage, const PGconn *c) {
     static char words[] = "out of memory\n";
     return c && without_memory == c ? words : __real_PQerrorMessage(c);

@@ -32,18 +32,19 @@ class EventStream:
     """One client of /events, read without waiting. Its frames lie in `frames`, those that are no
     events in `frames` too; `last` is what it would send as Last-Event-ID."""
 
-    def __init__(self, port, query='', last=None, headers=(), rcvbuf=None, path='/events'):
+    def __init__(self, port, query='', last=None, headers=(), rcvbuf=None, path='/events',
+                 host='127.0.0.1', patience=ANSWER):
         self.port = port
         self.socket = socket.socket()
         if rcvbuf:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
-        self.socket.settimeout(ANSWER)
+        self.socket.settimeout(patience)
         try:
-            self.socket.connect(('127.0.0.1', port))
+            self.socket.connect((host, port))
         except OSError:
             self.socket.close()
             raise
-        lines = [f'GET {path}{query} HTTP/1.1', f'Host: 127.0.0.1:{port}',
+        lines = [f'GET {path}{query} HTTP/1.1', f'Host: {host}:{port}',
                  'Accept: text/event-stream', *headers]
         if last:
             lines.append(f'Last-Event-ID: {last}')

@@ -76,9 +76,9 @@ class Lookup(StandIn):
     NAME = 'the lookup service'
     ROUTES = (('POST', PATH, 'lookup'),)
 
-    def __init__(self, token=None, port=0):
+    def __init__(self, token=None, port=0, host='127.0.0.1'):
         self.token = token
-        super().__init__(port)
+        super().__init__(port, host)
 
     def refusal(self, call):
         if call.route and self.token and call.headers.get('authorization') != \

@@ -62,7 +62,7 @@ class Upstream(Demo):
 
     def now(self, lo, hi):
         """{id: item or None}, past all faults."""
-        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=ANSWER)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=ANSWER)
         try:
             connection.request('GET', f'/demo/truth?lo={lo}&hi={hi}')
             text = connection.getresponse().read().decode('utf-8')

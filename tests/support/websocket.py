@@ -34,18 +34,22 @@ class WebSocket:
     """A connection to /cdc. `status` is that of the answer to the handshake; 101 when it stands."""
 
     def __init__(self, port, query='', key=None, headers=None, early=b'', version='HTTP/1.1',
-                 receive_buffer=None, path='/cdc'):
+                 receive_buffer=None, path='/cdc', host='127.0.0.1', patience=ANSWER):
         self.socket = socket.socket()
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        self.socket.settimeout(ANSWER)
+        self.socket.settimeout(patience)
         try:
-            self.socket.connect(('127.0.0.1', port))
-        except OSError:
+            self._shake_hands(host, port, query, key, headers, early, version, path)
+        except BaseException:
             self.socket.close()
             raise
+        self.socket.setblocking(False)
+
+    def _shake_hands(self, host, port, query, key, headers, early, version, path):
+        self.socket.connect((host, port))
         nonce = base64.b64encode(os.urandom(16)).decode()
-        lines = {'Host': f'127.0.0.1:{port}', 'Upgrade': 'websocket', 'Connection': 'Upgrade',
+        lines = {'Host': f'{host}:{port}', 'Upgrade': 'websocket', 'Connection': 'Upgrade',
                  'Sec-WebSocket-Version': '13', 'Sec-WebSocket-Key': nonce}
         if key is not None:
             lines['Authorization'] = f'Bearer {key}'
@@ -60,7 +64,6 @@ class WebSocket:
             assert self.headers['sec-websocket-accept'] == wanted
         else:
             self._read_body()
-        self.socket.setblocking(False)
 
     def _read_head(self):
         while b'\r\n\r\n' not in self.raw:
