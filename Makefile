@@ -5,7 +5,7 @@ DESTDIR ?=
 # Where services look for their configuration; an installation for oneself keeps to its own folder.
 SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
 
-.PHONY: all build test demo bench fuzz sanitize lint crash nth install deb clean
+.PHONY: all build test demo bench rehearse fuzz sanitize lint crash nth install deb clean
 
 all: build
 
@@ -29,6 +29,12 @@ bench:
 	@tools/setup.sh test
 	@$(MAKE) --no-print-directory build
 	@python3 tests/bench/run.py --build $(BUILD)
+
+# A catch-up with REHEARSE_IDS (5,000,000) made-up ids into each database, below REHEARSE_DIR.
+rehearse:
+	@tools/setup.sh test
+	@$(MAKE) --no-print-directory build
+	@python3 tests/bench/rehearse.py --build $(BUILD)
 
 # A hunt with clang's fuzzer: FUZZ_SECONDS (120) for each target.
 fuzz:

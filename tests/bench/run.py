@@ -46,6 +46,7 @@ from feed_write import bench_feed_write  # noqa: E402
 from pages import bench_pages  # noqa: E402
 from postgres import Postgres  # noqa: E402
 from search import bench_search  # noqa: E402
+from settings import DURABLE  # noqa: E402
 from sockets import bench_sockets  # noqa: E402
 from throughput import bench_serve  # noqa: E402
 from updater import bench_updater  # noqa: E402
@@ -54,10 +55,6 @@ from upstream import Demo, Nginx, write_corpus  # noqa: E402
 IDS = 100_000
 MANY_IDS = 1_000_000
 CONCURRENCY = 256
-# PostgreSQL's own defaults, where the tests' cluster is set to be quick instead of durable.
-DURABLE = {'fsync': 'on', 'full_page_writes': 'on', 'synchronous_commit': 'on',
-           'shared_buffers': '128MB', 'max_wal_size': '1GB', 'autovacuum_naptime': '60s',
-           'track_commit_timestamp': 'on'}  # for enrich_engine.py
 GOALS = {'sqlite': 0.70, 'postgres': 0.60}
 MAX_RSS_MIB = 64
 MAX_ROWS = 100
