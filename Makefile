@@ -25,10 +25,11 @@ test:
 demo: build
 	@BUILD=$(BUILD) tools/demo.sh
 
+# Writes docs/benchmarks.md. BENCH=--quick looks only; BENCH="--only http1,serve" renews some of it.
 bench:
-	@tools/setup.sh test
+	@tools/setup.sh bench
 	@$(MAKE) --no-print-directory build
-	@python3 tests/bench/run.py --build $(BUILD)
+	@python3 tests/bench/run.py --build $(BUILD) $(BENCH)
 
 # A catch-up with REHEARSE_IDS (5,000,000) made-up ids into each database, below REHEARSE_DIR.
 rehearse:

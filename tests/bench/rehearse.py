@@ -32,6 +32,7 @@ ROOT = HERE.parent.parent
 sys.path.append(str(ROOT / 'tests' / 'support'))
 
 import measure  # noqa: E402
+import page  # noqa: E402
 import rehearse_report as report  # noqa: E402
 from postgres import Postgres, free_port  # noqa: E402
 from settings import DURABLE  # noqa: E402
@@ -40,7 +41,7 @@ from upstream import Demo, stop  # noqa: E402
 IDS = 5_000_000
 LOOK_SECONDS, SAVE_SECONDS = 0.25, 5
 # On the disk at the most, with the search index, the log of the database and some room to spare.
-BYTES_PER_ID = {'sqlite': 1600, 'postgres': 2600}
+BYTES_PER_ID = {'sqlite': 1000, 'postgres': 2600}
 SPARE_BYTES = 3 << 30
 PHASES = ('catchup', 'index')  # and in the end 'look'
 IN_MEMORY = ('tmpfs', 'ramfs')
@@ -279,6 +280,7 @@ def rehearse(options, kind):
         work = Work(options, db, notes)
         if notes.all['phase'] == 'catchup':
             work.catchup()
+        print('\n'.join(report.chart_of(notes.all)), flush=True)
         if notes.all['phase'] == 'index':
             work.index()
         found = report.figures(notes.all, db.sizes())
@@ -353,6 +355,8 @@ def main():
         return 130
     shutil.rmtree(options.folder, ignore_errors=True)
     print(f'figures in {options.json}')
+    if options.build == ROOT / 'build':
+        print(page.write(options.build))
     return 0
 
 

@@ -21,7 +21,7 @@ def step_of(ids):
 
 
 def crossings(samples, step, ids):
-    """Of every column, what it was when each step was reached, between two samples in proportion."""
+    """Every column as it was when each step was reached; between two samples in proportion."""
     found, at = [samples[0][1:]], 1
     for mark in range(step, ids + 1, step):
         while at < len(samples) - 1 and samples[at][0] < mark:
@@ -33,7 +33,8 @@ def crossings(samples, step, ids):
 
 
 def curve(notes):
-    """Per step: ids a second, and processor microseconds per id of tain and of the database."""
+    """Per step: ids a second, and processor microseconds per id of tain, the database and the
+    upstream."""
     step = step_of(notes['ids'])
     samples = [s for s, after in zip(notes['samples'], notes['samples'][1:] + [None])
                if after is None or s[0] < after[0] or s[0] == 0]
@@ -42,10 +43,18 @@ def curve(notes):
     marks = crossings(samples, step, notes['ids'])
     points = []
     for before, after in zip(marks, marks[1:]):
-        wall, tain, server, _ = (a - b for a, b in zip(after, before))
+        wall, tain, server, upstream = (a - b for a, b in zip(after, before))
         points.append({'rate': step / max(wall, 1e-6), 'tain_us': tain * 1e6 / step,
-                       'database_us': server * 1e6 / step})
+                       'database_us': server * 1e6 / step,
+                       'upstream_us': upstream * 1e6 / step})
     return step, points
+
+
+def work(points):
+    """Processor time of some steps, in that of the upstream, which does the same for every id: what
+    slows both down is the machine."""
+    return sum(p['tain_us'] + p['database_us'] for p in points) / max(
+        sum(p['upstream_us'] for p in points), 1e-6)
 
 
 def figures(notes, sizes):
@@ -53,7 +62,8 @@ def figures(notes, sizes):
     ids, last = notes['ids'], notes['samples'][-1]
     seconds, index = notes['catchup']['seconds'], notes['index']
     cpu = [p['tain_us'] + p['database_us'] for p in points]
-    tenth = points[-max(1, len(points) // 10):]
+    some = max(1, len(points) // 10)
+    tenth = points[-some:]
     per_id = {name: size / ids for name, size in sizes.items()}
     late_rate = len(tenth) / sum(1 / p['rate'] for p in tenth)
     index_rate = notes['items'] / max(index['seconds'], 1e-6)
@@ -64,7 +74,8 @@ def figures(notes, sizes):
         'first': points[0]['rate'], 'last': points[-1]['rate'],
         'ratio': points[-1]['rate'] / points[0]['rate'],
         'least': min(p['rate'] for p in points),
-        'first_cpu_us': cpu[0], 'last_cpu_us': cpu[-1], 'cpu_ratio': cpu[0] / cpu[-1],
+        'first_cpu_us': cpu[0], 'last_cpu_us': cpu[-1],
+        'work_ratio': work(points[:some]) / work(tenth),
         'upstream_cpu_us': last[4] * 1e6 / ids,
         'rss_mib': notes['catchup']['rss_mib'], 'index_rss_mib': index['rss_mib'],
         'log_peak': notes['catchup']['log_peak'], 'log_written': notes['catchup']['log_written'],
@@ -90,10 +101,11 @@ def sqlite_sizes(path):
     sizes = {'tables': 0, 'indexes': 0, 'search index': 0}
     with contextlib.closing(sqlite3.connect(path)) as db:
         owner = dict(db.execute('SELECT name, tbl_name FROM sqlite_master'))
-        for name, size in db.execute('SELECT name, pgsize FROM dbstat WHERE aggregate = TRUE'):
-            sizes[kind_of(name, owner.get(name))] += size
         free, = db.execute('PRAGMA freelist_count').fetchone()
         page, = db.execute('PRAGMA page_size').fetchone()
+        # in such a row `pageno` counts the pages; `pgsize` has 32 bits
+        for name, pages in db.execute('SELECT name, pageno FROM dbstat WHERE aggregate = TRUE'):
+            sizes[kind_of(name, owner.get(name))] += pages * page
     sizes['free pages'] = free * page
     return sizes
 
@@ -114,6 +126,11 @@ def postgres_sizes(psql):
 
 
 # --- for people ---
+
+def chart_of(notes):
+    step, points = curve(notes)
+    return chart({'curve': points, 'step': step})
+
 
 def chart(found):
     """A line for every step, or for a few together; the longest bar is the quickest."""
@@ -137,8 +154,8 @@ def summary(name, found):
     yield f'first, last {step:,}', f'{found["first"]:,.0f} and {found["last"]:,.0f} ids/s, ' \
         f'last / first {found["ratio"]:.2f}; least {found["least"]:,.0f}'
     yield 'processor time per id', f'first {found["first_cpu_us"]:.0f} us, last ' \
-        f'{found["last_cpu_us"]:.0f} us, first / last {found["cpu_ratio"]:.2f}; the upstream ' \
-        f'beside it {found["upstream_cpu_us"]:.0f} us'
+        f'{found["last_cpu_us"]:.0f} us; the upstream beside it {found["upstream_cpu_us"]:.0f} us'
+    yield 'the same in that of the upstream', f'first tenth / last tenth {found["work_ratio"]:.2f}'
     yield 'search index', f'{found["index_rate"]:,.0f} items/s ({found["index_seconds"]:,.0f} s)'
     yield 'on disk per id', f'{sum(per_id.values()):,.0f} bytes: ' + ', '.join(
         f'{what} {size:,.0f}' for what, size in per_id.items() if size >= 0.5)
@@ -156,13 +173,17 @@ def summary(name, found):
         f'{whole["index_hours"]:.1f} h to index, {whole["bytes"] / 1e9:,.0f} GB'
 
 
+def verdict(found):
+    if found['ratio'] >= FLAT:
+        return 'the curve is flat'
+    return 'the curve is not flat' + (
+        ', the work per id is: the machine was busy' if found['work_ratio'] >= FLAT else '')
+
+
 def show(name, found):
-    print('\n'.join(chart(found)))
     for what, figure in summary(name, found):
         print(f'  {what:28} {figure}')
-    flat = 'flat' if found['ratio'] >= FLAT else 'not flat' + (
-        ', though the work per id is' if found['cpu_ratio'] >= FLAT else '')
-    print(f'  the curve is {flat}', flush=True)
+    print(f'  {verdict(found)}', flush=True)
 
 
 def write(path, name, found):
