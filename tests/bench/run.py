@@ -190,8 +190,18 @@ def parse_options():
     return options
 
 
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def ignore_signals():
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def on_signal(number, _frame):
-    raise SystemExit(128 + number)  # so that every server is stopped and every file removed
+    """Every server is stopped and every file removed, and nothing comes in between."""
+    ignore_signals()
+    raise SystemExit(128 + number)
 
 
 def measure_all(options, stack):
@@ -218,10 +228,11 @@ def measure_all(options, stack):
 
 def main():
     options = parse_options()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in SIGNALS:
         signal.signal(number, on_signal)
     with contextlib.ExitStack() as stack:
         found = measure_all(options, stack)
+        ignore_signals()  # what is left is tidying up
     print_table(found)
     if options.page:
         print(page.write(options.build))
