@@ -5,7 +5,8 @@ DESTDIR ?=
 # Where services look for their configuration; an installation for oneself keeps to its own folder.
 SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
 
-.PHONY: all build test demo bench rehearse fuzz sanitize lint crash nth torture hosts install deb sbom clean
+.PHONY: all build test demo bench rehearse fuzz sanitize lint crash nth torture hosts \
+    install deb sbom clean
 
 all: build
 
@@ -25,10 +26,17 @@ test:
 demo: build
 	@BUILD=$(BUILD) tools/demo.sh
 
+# Writes docs/benchmarks.md. BENCH=--quick looks only; BENCH="--only http1,serve" renews some of it.
 bench:
+	@tools/setup.sh bench
+	@$(MAKE) --no-print-directory build
+	@python3 tests/bench/run.py --build $(BUILD) $(BENCH)
+
+# A catch-up with REHEARSE_IDS (5,000,000) made-up ids into each database, below REHEARSE_DIR.
+rehearse:
 	@tools/setup.sh test
 	@$(MAKE) --no-print-directory build
-	@python3 tests/bench/run.py --build $(BUILD)
+	@python3 tests/bench/rehearse.py --build $(BUILD)
 
 # A hunt with clang's fuzzer: FUZZ_SECONDS (120) for each target.
 fuzz:

@@ -3,6 +3,7 @@
 #   tools/setup.sh build    what it takes to build and run tain
 #   tools/setup.sh deb      that, and what makes a Debian package of it
 #   tools/setup.sh test     that, and what the tests and benchmarks start
+#   tools/setup.sh bench    that, and what tain is measured against
 #   tools/setup.sh lint     that, and what looks over the sources: make lint, fuzz, sanitize
 set -eu
 
@@ -12,6 +13,7 @@ build_packages="gcc libc6-dev make meson ninja-build pkgconf python3 libcurl4-op
 deb_packages="dpkg-dev ca-certificates systemd"
 test_packages="libcmocka-dev postgresql-15 nginx-core nghttp2-server openssl zstd wrk
     util-linux iproute2 hostname clang clang-format prometheus mandoc zsh chromium"
+bench_packages="curl wget ripgrep"
 lint_packages="clang-tidy cppcheck libclang-rt-14-dev"
 # Other sources of nodejs bring npm along, and refuse Debian's: what is there is enough.
 if ! command -v node >/dev/null 2>&1 || ! command -v npm >/dev/null 2>&1; then
@@ -22,8 +24,9 @@ case "${1:-build}" in
 build) wanted=$build_packages ;;
 deb) wanted="$build_packages $deb_packages" ;;
 test) wanted="$build_packages $deb_packages $test_packages" ;;
+bench) wanted="$build_packages $deb_packages $test_packages $bench_packages" ;;
 lint) wanted="$build_packages $deb_packages $test_packages $lint_packages" ;;
-*) echo "setup.sh: '$1' is none of 'build', 'deb', 'test' and 'lint'" >&2; exit 2 ;;
+*) echo "setup.sh: '$1' is none of 'build', 'deb', 'test', 'bench' and 'lint'" >&2; exit 2 ;;
 esac
 
 missing=

@@ -10,7 +10,7 @@ import subprocess
 from enrich_engine import bench_engine
 from enrich_table import fill, install
 
-ROWS, QUICK_ROWS = 100_000, 20_000
+ROWS, QUICK_ROWS = 50_000, 10_000
 ROUNDS, QUICK_ROUNDS = 3, 1
 LINKS, QUICK_LINKS = 10_000, 2_000
 GOALS = {'sqlite': 10_000, 'postgres': 5_000}

@@ -26,7 +26,7 @@ from enrich_table import INSERT, fill, install
 from upstream import Demo, stop
 
 BATCH = 500
-ROWS, QUICK_ROWS = 50_000, 10_000
+ROWS, QUICK_ROWS = 30_000, 5_000
 ROUNDS, QUICK_ROUNDS = 3, 1
 GOALS = {'sqlite': 10_000, 'postgres': 5_000}
 RATE, SECONDS, QUICK_SECONDS = 50, 20, 5

@@ -12,8 +12,8 @@ import statistics
 import subprocess
 
 CLIENTS, BATCH_ROWS = 32, 500
-SECONDS, QUICK_SECONDS = 8, 4
-ROUNDS = 5
+SECONDS, QUICK_SECONDS = 5, 3
+ROUNDS = 3
 GOAL = 0.6
 TABLE = """
 CREATE TABLE flowsheet (

@@ -66,11 +66,13 @@ def run(what, command, ids, servers, env=None, good=(0,)):
                 output)
 
 
-def machine():
-    model = 'unknown'
+def processor():
     with open('/proc/cpuinfo') as f:
         for line in f:
             if line.startswith('model name'):
-                model = line.partition(':')[2].strip()
-                break
-    return f'{os.cpu_count()} cores, {model}, Linux {os.uname().release}'
+                return line.partition(':')[2].strip()
+    return 'unknown'
+
+
+def machine():
+    return f'{os.cpu_count()} cores, {processor()}, Linux {os.uname().release}'

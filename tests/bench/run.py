@@ -1,143 +1,69 @@
 #!/usr/bin/env python3
-"""How fast is a durable catch-up, next to fetching alone?
+"""Measures what tain is to be good at, and writes docs/benchmarks.md.
 
-    tests/bench/run.py [--quick] [--only http1|http2|memory|import|updater|pages|serve|search|
-                       feed|feed-read|feed-write|enrich|scale] [--build DIR] [--alone] [--json FILE]
+    tests/bench/run.py [--quick] [--only PART[,PART]] [--db sqlite|postgres] [--rounds N]
+                       [--build DIR] [--alone] [--json FILE]
 
-nginx serves 100,000 item files on loopback. A plain libcurl loop (reference.c) fetches them and
-throws them away; `tain catchup` stores them, in SQLite with a sync per commit and in PostgreSQL as
-it comes. The runs take turns, and each is divided by the mean of the two reference runs around it,
-so that what else the machine does hits both. The figure is the median over the rounds. `--alone`
-gives it the processors before everyone else (alone.py); the last line says so.
-`--only import` measures dumps: 200,000 items into an archive and out of it (dumps.py);
-`--only updater` what the stream names, and how soon it is stored (updater.py); `--only pages` a
-page with a thousand comments next to the SQL that reads them (pages.py); `--only serve` items by
-the API next to nginx with the same bytes (throughput.py); `--only search` how long 200 searches
-over a million items take (search.py); `--only feed` how long a change takes to a thousand
-WebSocket clients (sockets.py); `--only feed-read` a reader of the change feed that is a million
-events behind (feed_read.py); `--only feed-write` what its triggers cost a writer (feed_write.py);
-`--only enrich` how many rows one process claims and finishes, in the store alone and as a whole
-worker, and how soon a new row is claimed (enrich.py, enrich_engine.py); `--only scale` what one to
-eight processes of a kind reach on one PostgreSQL (scale.py).
-"""
+PARTS below says what there is, and each of its files how it is measured. Results go to bench.json
+in the build folder: parts that were not asked for stay as they are, with their date. From there,
+and from rehearse.json beside it, page.py writes the page. A quick run is for looking: it goes to
+bench-quick.json and leaves the page alone. A part that fails is told, noted, and does not keep the
+others from being measured. `--alone` gives the processors to what is measured before everyone else
+(alone.py); the page says so."""
 
 import argparse
 import contextlib
 import dataclasses
 import json
+import multiprocessing
 import os
 import pathlib
 import shutil
 import signal
-import sqlite3
-import statistics
 import subprocess
 import sys
 import tempfile
+import time
+import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(ROOT / 'tests' / 'support'))  # behind this folder, which has its own updater.py
 
+import machine  # noqa: E402
 import measure  # noqa: E402
+import page  # noqa: E402
+import results  # noqa: E402
 from alone import Alone  # noqa: E402
+from catchup import bench_http1, bench_http2, bench_memory  # noqa: E402
+from databases import Pg, Sqlite  # noqa: E402
 from dumps import bench_dumps  # noqa: E402
 from enrich import bench_enrich  # noqa: E402
 from feed_read import bench_feed_read  # noqa: E402
 from feed_write import bench_feed_write  # noqa: E402
 from pages import bench_pages  # noqa: E402
+from peers_crawl import bench_crawl_peers  # noqa: E402
+from peers_feed import bench_feed_peers  # noqa: E402
+from peers_search import bench_search_peers  # noqa: E402
+from peers_serve import bench_serve_peers  # noqa: E402
+from peers_work import bench_work_peers  # noqa: E402
 from postgres import Postgres  # noqa: E402
 from scale import bench_scale  # noqa: E402
 from search import bench_search  # noqa: E402
+from settings import DURABLE  # noqa: E402
 from sockets import bench_sockets  # noqa: E402
 from throughput import bench_serve  # noqa: E402
 from updater import bench_updater  # noqa: E402
-from upstream import Demo, Nginx, write_corpus  # noqa: E402
 
-IDS = 100_000
-MANY_IDS = 1_000_000
 CONCURRENCY = 256
-# PostgreSQL's own defaults, where the tests' cluster is set to be quick instead of durable.
-DURABLE = {'fsync': 'on', 'full_page_writes': 'on', 'synchronous_commit': 'on',
-           'shared_buffers': '128MB', 'max_wal_size': '1GB', 'autovacuum_naptime': '60s',
-           'max_connections': '100',
-           'track_commit_timestamp': 'on'}  # for enrich_engine.py
-GOALS = {'sqlite': 0.70, 'postgres': 0.60}
-MAX_RSS_MIB = 64
-MAX_ROWS = 100
-
-
-class Sqlite:
-    name = 'sqlite'
-    table = 'flowsheet'
-    servers = {}
-
-    def __init__(self, folder):
-        self.path = os.path.join(folder, 'bench.db')
-
-    def fresh(self):
-        for end in ('', '-wal', '-shm'):
-            pathlib.Path(self.path + end).unlink(missing_ok=True)
-        os.sync()  # nobody's old pages are written during the next run
-
-    def uri(self):
-        return f'sqlite:{self.path}'
-
-    def ask(self, sql):
-        with contextlib.closing(sqlite3.connect(self.path)) as db:
-            return db.execute(sql).fetchone()[0]
-
-    def script(self, sql):
-        with contextlib.closing(sqlite3.connect(self.path)) as db:
-            db.executescript(sql)
-
-    def writer(self):
-        """A client with execute(), each a transaction that is synced, and close()."""
-        return sqlite3.connect(self.path, isolation_level=None, timeout=60)
-
-
-class PgWriter:
-    """A client with execute(), each a transaction, and close()."""
-
-    def __init__(self, server):
-        self.psql = subprocess.Popen(
-            [os.path.join(server.bin, 'psql'), '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1',
-             '-d', server.uri('bench')], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def execute(self, sql):
-        self.psql.stdin.write(f'{sql}\n\\echo done\n')
-        self.psql.stdin.flush()
-        if self.psql.stdout.readline() != 'done\n':
-            raise RuntimeError('psql failed')
-
-    def close(self):
-        self.psql.communicate()
-
-
-class Pg:
-    name = 'postgres'
-    table = 'public.flowsheet'
-
-    def __init__(self, server):
-        self.server = server
-        self.servers = {'postgres': server.server.pid}
-
-    def fresh(self):
-        self.server.psql('DROP DATABASE IF EXISTS bench')
-        self.server.psql('CREATE DATABASE bench')
-        self.server.psql('CHECKPOINT')
-        os.sync()
-
-    def uri(self):
-        return self.server.uri('bench')
-
-    def ask(self, sql):
-        return int(self.server.psql('SET search_path TO tain; ' + sql, 'bench'))
-
-    def script(self, sql):
-        self.server.psql(sql, 'bench')
-
-    def writer(self):
-        return PgWriter(self.server)
+PARTS = {
+    'http1': bench_http1, 'http2': bench_http2, 'memory': bench_memory, 'import': bench_dumps,
+    'updater': bench_updater, 'pages': bench_pages, 'serve': bench_serve, 'search': bench_search,
+    'feed': bench_sockets, 'feed-write': bench_feed_write, 'feed-read': bench_feed_read,
+    'enrich': bench_enrich, 'scale': bench_scale,
+    'peers-crawl': bench_crawl_peers, 'peers-serve': bench_serve_peers,
+    'peers-search': bench_search_peers, 'peers-feed': bench_feed_peers,
+    'peers-work': bench_work_peers,
+}
 
 
 class Bench:
@@ -145,8 +71,7 @@ class Bench:
         self.options, self.work = options, work
         self.tain = str(options.build / 'tain')
         self.reference_program = str(options.build / 'tests' / 'bench' / 'reference')
-        self.runs, self.rows = [], []
-        self.load = os.getloadavg()[0]  # of others: the figures of a busy machine are noisy
+        self.runs, self.rows, self.peers = [], [], []
 
     def note(self, cost):
         self.runs.append(cost)
@@ -159,9 +84,20 @@ class Bench:
     def row(self, what, figure, goal='', met=None):
         self.rows.append({'what': what, 'figure': figure, 'goal': goal, 'met': met})
 
-    def reference(self, net):
-        command = [self.reference_program, net.url, '1', str(IDS), str(CONCURRENCY)]
-        return self.note(measure.run(f'reference, {net.name}', command + net.ca, IDS, net.servers))
+    def peer(self, what, name, own, theirs, ratio):
+        """What another program does in the same run; `ratio` over 1: tain does better."""
+        self.peers.append({'what': what, 'peer': name, 'own': own, 'theirs': theirs,
+                           'ratio': f'{ratio:.2f}' if ratio < 10 else f'{ratio:,.0f}'})
+        print(f'  {what}: {own}, {name} {theirs}', flush=True)
+
+    def skip_peer(self, name, reason):
+        self.peers.append({'what': '', 'peer': name, 'own': '', 'theirs': '',
+                           'ratio': f'not measured: {reason}'})
+        print(f'  {name} is not measured: {reason}', flush=True)
+
+    def reference(self, net, ids):
+        command = [self.reference_program, net.url, '1', str(ids), str(CONCURRENCY)]
+        return self.note(measure.run(f'reference, {net.name}', command + net.ca, ids, net.servers))
 
     def catchup(self, what, db, url, ids, servers, more=()):
         command = [self.tain, 'catchup', '--upstream', url, '--end-id', str(ids), '--rps', '0',
@@ -180,195 +116,128 @@ class Bench:
         if found['frontier_id'] != ids or settled != ids:
             raise RuntimeError(f'{what}: the archive is not complete: {found}')
 
+    def run_apart(self, name, databases):
+        """A part in a process of its own: what one needs of memory would be in the peaks of the
+        programs that the next one starts, which begin as a copy of this one."""
+        ours, theirs = multiprocessing.Pipe(duplex=False)
+        child = multiprocessing.get_context('fork').Process(
+            target=lambda: theirs.send(self.run_part(name, databases)))
+        child.start()
+        theirs.close()
+        try:
+            found = ours.recv()
+        except EOFError:
+            raise RuntimeError(f'the process that measured {name} is gone') from None
+        finally:
+            child.terminate()
+            child.join()
+        return found
 
-@dataclasses.dataclass
-class Net:
-    name: str
-    url: str
-    ca: list
-    servers: dict
-
-
-def one_round(bench, net, databases, ratios):
-    trust = ['--ca-file', net.ca[0]] if net.ca else []
-    replay = trust + ['--force-replay-window', '--start-id', '1']
-    before = bench.reference(net)
-    for db in databases:
-        db.fresh()
-        first = bench.catchup(f'{db.name}, {net.name}', db, net.url, IDS, net.servers, trust)
-        between = bench.reference(net)
-        again = bench.catchup(f'{db.name}, {net.name}, unchanged', db, net.url, IDS, net.servers,
-                              replay)
-        after = bench.reference(net)
-        first_ratio = first.rate / statistics.mean((before.rate, between.rate))
-        again_ratio = again.rate / statistics.mean((between.rate, after.rate))
-        ratios[db.name].append(first_ratio)
-        ratios[db.name + ' again'].append(again_ratio / first_ratio)
-        before = after
-
-
-def spread(values):
-    return f'{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})'
-
-
-def bench_net(bench, net, databases):
-    print(f'{net.name}: warming up', flush=True)
-    for _ in range(2):
-        bench.reference(net)
-    ratios = {f'{db.name}{end}': [] for db in databases for end in ('', ' again')}
-    for number in range(bench.options.rounds):
-        print(f'{net.name}: round {number + 1} of {bench.options.rounds}', flush=True)
-        one_round(bench, net, databases, ratios)
-    for db in databases:
-        goal = GOALS[db.name]
-        values = ratios[db.name]
-        stretch = ', stretch 0.80' if db.name == 'sqlite' else ''
-        bench.row(f'{db.name} / reference, {net.name}', spread(values), f'>= {goal:.2f}{stretch}',
-                  statistics.median(values) >= goal)
-    for db in databases:
-        values = ratios[db.name + ' again']
-        bench.row(f'{db.name}, unchanged / first, {net.name}', spread(values), '>= 1.00',
-                  statistics.median(values) >= 1)
+    def run_part(self, name, databases):
+        """What it has found, as it is kept; what went wrong is a row of it."""
+        self.runs, self.rows, self.peers = [], [], []
+        load, began, failed = os.getloadavg()[0], time.monotonic(), False
+        print(f'--- {name}, load {load:.1f}', flush=True)
+        try:
+            PARTS[name](self, databases)
+        except Exception as e:  # the others are measured all the same
+            traceback.print_exc()
+            failed = True
+            self.row('not measured', str(e).splitlines()[0][:200] if str(e) else repr(e))
+        runs = [{k: v for k, v in dataclasses.asdict(c).items() if k != 'output'}
+                for c in self.runs]
+        return {'date': time.strftime('%Y-%m-%d', time.gmtime()), 'load': load,
+                'seconds': time.monotonic() - began, 'alone': self.options.alone,
+                'rounds': self.options.rounds, 'failed': failed, 'rows': self.rows,
+                'peers': self.peers, 'runs': runs}
 
 
-def rates(bench):
-    for what in dict.fromkeys(c.what for c in bench.runs):
-        costs = [c for c in bench.runs if c.what == what]
-        bench.row(what, f'{statistics.median(c.rate for c in costs):,.0f}/s, '
-                        f'{statistics.median(c.cpu_us for c in costs):.0f} us CPU per id')
-
-
-def bench_memory(bench, databases):
-    """Memory and control-plane rows, small and large, from an upstream that needs no files."""
-    sizes = (IDS,) if bench.options.quick else (IDS, MANY_IDS)
-    for db in databases:
-        peaks = []
-        for ids in sizes:
-            db.fresh()
-            with Demo(bench.tain, ids) as demo:
-                cost = bench.catchup(f'{db.name}, {ids:,} ids of tain demo', db, demo.plain, ids,
-                                     {'demo': demo.process.pid})
-            peaks.append(cost.rss_mib)
-            bench.row(f'{db.name}: peak memory, {ids:,} ids', f'{cost.rss_mib:.1f} MiB',
-                      f'<= {MAX_RSS_MIB} MiB', cost.rss_mib <= MAX_RSS_MIB)
-        if len(peaks) > 1:
-            growth = peaks[1] / peaks[0]
-            bench.row(f'{db.name}: peak memory, large / small', f'{growth:.2f}', '<= 1.10',
-                      growth <= 1.10)
-        count_rows(bench, db, sizes[-1])
-
-
-def count_rows(bench, db, ids):
-    rows = db.ask('SELECT (SELECT COUNT(*) FROM ingest_segments) + (SELECT COUNT(*) FROM '
-                  "ingest_exceptions WHERE state <> 'terminal_missing')")
-    audit = db.ask("SELECT COUNT(*) FROM ingest_exceptions WHERE state = 'terminal_missing'")
-    bench.row(f'{db.name}: control-plane rows, {ids:,} ids', f'{rows} (and {audit:,} missing ids)',
-              f'< {MAX_ROWS}', rows < MAX_ROWS)
-
-
-def print_table(bench):
+def print_table(found):
     verdicts = {True: 'met', False: 'missed', None: ''}
-    width = max(len(r['what']) for r in bench.rows) + 2
+    rows = [r for part in found.values() for r in part['rows']]
+    width = max((len(r['what']) for r in rows), default=0) + 2
     print(f'\n{"what":{width}}{"figure":30}{"goal":24}')
-    for r in bench.rows:
+    for r in rows:
         print(f'{r["what"]:{width}}{r["figure"]:30}{r["goal"]:24}{verdicts[r["met"]]}'.rstrip())
-    alone = ', what was measured weighed above it' if bench.options.alone else ''
-    print(f'{measure.machine()}; load average {bench.load:.1f} before, '
-          f'{os.getloadavg()[0]:.1f} after{alone}')
-
-
-def write_json(bench, path):
-    runs = [{k: v for k, v in dataclasses.asdict(c).items() if k != 'output'} for c in bench.runs]
-    pathlib.Path(path).write_text(json.dumps(
-        {'machine': measure.machine(), 'alone': bench.options.alone, 'table': bench.rows,
-         'runs': runs}, indent=1) + '\n')
-
-
-def run_all(bench, databases):
-    only = bench.options.only
-    if only in (None, 'http1', 'http2'):
-        print(f'writing {IDS:,} item files', flush=True)
-        root = os.path.join(bench.work, 'corpus')
-        write_corpus(bench.tain, root, IDS)
-        with Nginx(os.path.join(bench.work, 'nginx'), root) as nginx:
-            servers = {'nginx': nginx.process.pid}
-            if only in (None, 'http1'):
-                bench_net(bench, Net('HTTP/1.1', nginx.plain, [], servers), databases)
-            if only in (None, 'http2'):
-                bench_net(bench, Net('HTTP/2', nginx.tls, [nginx.ca_file], servers), databases)
-        rates(bench)
-        shutil.rmtree(root)
-    if only in (None, 'memory'):
-        bench_memory(bench, databases)
-    if only in (None, 'import'):
-        bench_dumps(bench, databases)
-    if only in (None, 'updater'):
-        bench_updater(bench, databases)
-    if only in (None, 'pages'):
-        bench_pages(bench, databases)
-    if only in (None, 'serve'):
-        bench_serve(bench, databases)
-    if only in (None, 'search'):
-        bench_search(bench, databases)
-    if only in (None, 'feed'):
-        bench_sockets(bench, databases)
-    if only in (None, 'feed-write'):
-        bench_feed_write(bench, databases)
-    if only in (None, 'feed-read'):
-        bench_feed_read(bench, databases)
-    if only in (None, 'enrich'):
-        bench_enrich(bench, databases)
-    if only in (None, 'scale'):
-        bench_scale(bench, databases)
+    for part in found.values():
+        for p in part['peers']:
+            print(f'{p["what"]}: {p["own"]}; {p["peer"]} {p["theirs"]}; {p["ratio"]}')
+    took = sum(part['seconds'] for part in found.values())
+    print(f'{measure.machine()}; {took / 60:.0f} minutes, load average {os.getloadavg()[0]:.1f} '
+          'in the end')
 
 
 def parse_options():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument('--quick', action='store_true', help='one round, and no million of ids')
-    p.add_argument('--only', choices=('http1', 'http2', 'memory', 'import', 'updater', 'pages',
-                                      'serve', 'search', 'feed', 'feed-read', 'feed-write',
-                                      'enrich', 'scale'),
-                   help='one part of it')
+    p.add_argument('--quick', action='store_true', help='one round of everything, and less of it')
+    p.add_argument('--only', help='some of it, with commas: ' + ', '.join(PARTS))
     p.add_argument('--db', choices=('sqlite', 'postgres'), help='one database only')
     p.add_argument('--rounds', type=int, help='rounds per protocol (3)')
     p.add_argument('--build', type=pathlib.Path, default=ROOT / 'build', help='the build folder')
     p.add_argument('--alone', action='store_true',
                    help='weigh what is measured above all else that runs on the machine (root)')
-    p.add_argument('--json', help='write the figures and every run to this file')
+    p.add_argument('--json', type=pathlib.Path,
+                   help='keep results there and not in the build folder, and leave the page alone')
     options = p.parse_args()
     options.build = options.build.resolve()
     options.rounds = options.rounds or (1 if options.quick else 3)
+    options.only = options.only.split(',') if options.only else list(PARTS)
+    for name in options.only:
+        if name not in PARTS:
+            p.error(f"--only: '{name}' is none of {', '.join(PARTS)}")
+    options.page = not options.quick and not options.json
+    options.json = options.json or options.build / (
+        'bench-quick.json' if options.quick else 'bench.json')
     return options
 
 
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def ignore_signals():
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def on_signal(number, _frame):
-    raise SystemExit(128 + number)  # so that every server is stopped and every file removed
+    """Every server is stopped and every file removed, and nothing comes in between."""
+    ignore_signals()
+    raise SystemExit(128 + number)
+
+
+def measure_all(options, stack):
+    # beside the build and not in /tmp, which may be memory, where a sync costs nothing
+    work = tempfile.mkdtemp(prefix='bench-', dir=options.build)
+    stack.callback(shutil.rmtree, work, ignore_errors=True)
+    bench = Bench(options, work)
+    for program in (bench.tain, bench.reference_program):
+        if not os.path.exists(program):
+            sys.exit(f'bench: {program} is not there; build first')
+    if options.alone:
+        stack.enter_context(Alone())
+    databases = []
+    if options.db in (None, 'sqlite'):
+        databases.append(Sqlite(work))
+    if options.db in (None, 'postgres'):
+        databases.append(Pg(stack.enter_context(Postgres(DURABLE))))
+    facts, found = machine.facts(options.build), {}
+    for name in options.only:
+        found[name] = bench.run_apart(name, databases)
+        results.keep(options.json, facts, name, found[name], options.db)
+    return found
 
 
 def main():
     options = parse_options()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in SIGNALS:
         signal.signal(number, on_signal)
     with contextlib.ExitStack() as stack:
-        # beside the build and not in /tmp, which may be memory, where a sync costs nothing
-        work = tempfile.mkdtemp(prefix='bench-', dir=options.build)
-        stack.callback(shutil.rmtree, work, ignore_errors=True)
-        bench = Bench(options, work)
-        for program in (bench.tain, bench.reference_program):
-            if not os.path.exists(program):
-                sys.exit(f'bench: {program} is not there; build first')
-        if options.alone:
-            stack.enter_context(Alone())
-        databases = []
-        if options.db in (None, 'sqlite'):
-            databases.append(Sqlite(work))
-        if options.db in (None, 'postgres'):
-            databases.append(Pg(stack.enter_context(Postgres(DURABLE))))
-        run_all(bench, databases)
-    print_table(bench)
-    if options.json:
-        write_json(bench, options.json)
-    return 0
+        found = measure_all(options, stack)
+        ignore_signals()  # what is left is tidying up
+    print_table(found)
+    if options.page:
+        print(page.write(options.build))
+    return int(any(part['failed'] for part in found.values()))
 
 
 if __name__ == '__main__':

@@ -20,7 +20,7 @@ import time
 import measure
 
 CLIENTS, RATE, SECONDS, IDS = 1000, 200, 20, 500
-EVENTS, PG_WRITERS = RATE * SECONDS, 4
+PG_WRITERS = 4
 MAX_P99_MS, MAX_RSS_MIB = 100, 128
 KEY = 'bench-' + os.urandom(16).hex()
 # A session of its own, as a service has: Linux divides the processors among sessions first, and the
@@ -33,16 +33,16 @@ class SqliteWriter(threading.Thread):
     """By a schedule: a late one is followed by the next at once. `acks` has the number of each
     change and when it was acknowledged."""
 
-    def __init__(self, db):
+    def __init__(self, db, rate):
         super().__init__()
-        self.path, self.acks, self.cpu = db.path, [], 0
+        self.path, self.rate, self.acks, self.cpu = db.path, rate, [], 0
 
     def run(self):
         db = sqlite3.connect(self.path, isolation_level=None, timeout=30)
         db.execute('PRAGMA synchronous = NORMAL')
         began = time.time()
-        for n in range(EVENTS):
-            wait = began + n / RATE - time.time()
+        for n in range(self.rate * SECONDS):
+            wait = began + n / self.rate - time.time()
             if wait > 0:
                 time.sleep(wait)
             now = int(time.time() * 1e6)
@@ -56,9 +56,9 @@ class SqliteWriter(threading.Thread):
 class PgWriter(threading.Thread):
     """pgbench at a fixed rate, by the clock of the same machine."""
 
-    def __init__(self, db, work):
+    def __init__(self, db, work, rate):
         super().__init__()
-        self.db, self.acks, self.cpu = db, [], 0
+        self.db, self.rate, self.acks, self.cpu = db, rate, [], 0
         self.script, self.log = os.path.join(work, 'feed.sql'), os.path.join(work, 'feed-acks')
         now = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
         number = f'(:n - 1) * {PG_WRITERS} + :client_id + 1'
@@ -70,7 +70,7 @@ class PgWriter(threading.Thread):
     def run(self):
         child = subprocess.Popen(
             [os.path.join(self.db.server.bin, 'pgbench'), '-n', '-c', str(PG_WRITERS), '-R',
-             str(RATE), '-t', str(EVENTS // PG_WRITERS), '-D', 'n=0', '-l',
+             str(self.rate), '-t', str(self.rate * SECONDS // PG_WRITERS), '-D', 'n=0', '-l',
              f'--log-prefix={self.log}', '-f', self.script, self.db.uri()],
             env=dict(os.environ, PGOPTIONS='-c search_path=tain'), stdout=subprocess.DEVNULL)
         _, status, usage = os.wait4(child.pid, 0)
@@ -91,6 +91,7 @@ class PgWriter(threading.Thread):
                     self.acks.append((done[client] * PG_WRITERS + client + 1,
                                       int(fields[4]) * 1000000 + int(fields[5])))
                     done[client] += 1
+            os.unlink(path)
 
 
 def fill(bench, db, env):
@@ -155,7 +156,8 @@ class Cores:
 
 def listen(bench, db, env, server, port, writer):
     program = str(bench.options.build / 'tests' / 'bench' / 'feed_clients')
-    clients = subprocess.Popen([program, str(port), str(CLIENTS), str(EVENTS)], env=env, text=True,
+    events = str(writer.rate * SECONDS)
+    clients = subprocess.Popen([program, str(port), str(CLIENTS), events], env=env, text=True,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, **ALONE)
     try:
         return hear(db, server, clients, writer)
@@ -191,10 +193,11 @@ def tell(db, found, rss):
           f'    cores: {cores}; load {os.getloadavg()[0]:.1f}', flush=True)
 
 
-def one_database(bench, db):
+def one_run(bench, db, rate):
+    """What the clients have found, and the server's peak of memory."""
     env = dict(os.environ, TAIN_DB=db.uri(), TAIN_CDC_KEY=KEY, TAIN_METRICS_BIND='none')
     fill(bench, db, env)
-    writer = SqliteWriter(db) if db.name == 'sqlite' else PgWriter(db, bench.work)
+    writer = SqliteWriter(db, rate) if db.name == 'sqlite' else PgWriter(db, bench.work, rate)
     with open(os.path.join(bench.work, 'feed.log'), 'w', encoding='utf-8') as log:
         server, port = serve(bench, env, log)
         try:
@@ -203,9 +206,14 @@ def one_database(bench, db):
         finally:
             server.send_signal(signal.SIGTERM)
             server.wait(60)
-    if found['events'] != EVENTS:
-        raise RuntimeError(f'{EVENTS} were written, {found}')
+    if found['events'] != rate * SECONDS:
+        raise RuntimeError(f'{rate * SECONDS} were written, {found}')
     tell(db, found, rss)
+    return found, rss
+
+
+def one_database(bench, db):
+    found, rss = one_run(bench, db, RATE)
     p99 = found['from_ack']['p99_ms']
     what = f'{db.name}: {CLIENTS:,} WebSocket clients, {RATE} events/s'
     others = found['cores']['others']

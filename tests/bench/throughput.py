@@ -18,7 +18,7 @@ from upstream import Nginx
 
 IDS = 5000
 CONNECTIONS = 64
-SECONDS, ROUNDS = 4, 5
+SECONDS, ROUNDS = 3, 5
 GOALS = {'sqlite': 0.75, 'postgres': 0.40}
 
 # Requests are made once, so that wrk spends its time on the wire.
