@@ -155,8 +155,8 @@ def sections(parts):
             yield heading
             yield ''
         if names and peers:
-            yield 'Other programs that do a part of what tain does, in the same run and in turns'
-            yield 'with it. What a comparison leaves out is said with each.'
+            yield 'Other programs that do a part of what tain does, in the same run. What a'
+            yield 'comparison leaves out is said with each.'
             yield ''
         for name in names:
             yield from section(name, parts[name], said)

@@ -1,4 +1,4 @@
-"""Other programs that do a part of what tain does, measured in the same run and in turns with it.
+"""Other programs that do a part of what tain does, measured in the same run.
 From Debian (tools/setup.sh bench) or npm, into the build folder; one that cannot be had is skipped,
 and the page says why."""
 

@@ -2,7 +2,7 @@
 --parallel` with as many connections as tain may have, and wget, which has one. They read no JSON,
 keep no database, sync nothing and cannot say what is missing; tain does all that. HTTP/1.1, into a
 folder or an archive that is new each time. (aria2c, which is made for large files, was far slower
-than curl when it was tried, and is left out for the time it takes.)"""
+than curl on a busy machine, and is left out for the time it takes.)"""
 
 import os
 import shutil

@@ -177,7 +177,8 @@ def verdict(found):
     if found['ratio'] >= FLAT:
         return 'the curve is flat'
     return 'the curve is not flat' + (
-        ', the work per id is: the machine was busy' if found['work_ratio'] >= FLAT else '')
+        ', though the work per id is, in that of the upstream'
+        if found['work_ratio'] >= FLAT else '')
 
 
 def show(name, found):
