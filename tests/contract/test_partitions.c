@@ -131,8 +131,8 @@ static void lookups_open_one(void **state) {
     static const char *const asked[] = {
         "SELECT * FROM items WHERE id = $1",
         "SELECT * FROM items WHERE id = ANY (ARRAY[$1])",
-        "UPDATE items SET last_fetched_at = 1 FROM unnest(ARRAY[$1]) AS u (id)"
-        " WHERE items.id = u.id",
+        ("UPDATE items SET last_fetched_at = 1 FROM unnest(ARRAY[$1]) AS u (id)"
+         " WHERE items.id = u.id"),
     };
     for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
         x(f, "PREPARE p%zu (bigint) AS %s", i, asked[i]);
