@@ -548,7 +548,9 @@ class E2E(unittest.TestCase):
             self.assertLess(before['end_id'], after['start_id'], 'mirror segments overlap')
         excepted = {x['id'] for x in look.exceptions}
         for s in look.segments:
-            for item in range(s['start_id'], s['cursor'] + 1):
+            # That an id is null the mirror writes down, not who looks again ahead of it.
+            own = s['purpose'] in ('mirror', 'gap')
+            for item in range(s['start_id'], s['cursor'] + 1) if own else ():
                 self.assertTrue(item in look.ids or item in excepted,
                                 f'{item} is below the cursor of {s} and has no row')
             if s['status'] == 'done':

@@ -83,7 +83,8 @@ $$ DECLARE hole BIGINT; BEGIN
     RETURN NULL;
 END $$""", """CREATE CONSTRAINT TRIGGER torture_hole AFTER UPDATE ON tain.ingest_segments
     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
-    WHEN (NEW.scan_cursor_id > OLD.scan_cursor_id AND NEW.start_id = OLD.start_id)
+    WHEN (NEW.scan_cursor_id > OLD.scan_cursor_id AND NEW.start_id = OLD.start_id
+          AND NEW.purpose IN ('mirror', 'gap'))
     EXECUTE FUNCTION torture.note_hole()"""
 
 
