@@ -18,6 +18,9 @@ static int fail(const struct settings *s, struct store *store, const struct err 
 static enum verdict partition(const struct settings *s, struct store *store, struct err *e) {
     enum verdict v = V_RETRY;
     for (int i = 0; i < TRIES && v == V_RETRY; i++) {
+        if (i == 1)
+            fprintf(stderr, "tain migrate: %s; trying again for up to %d minutes\n", e->msg,
+                    TRIES * 3 / 60);
         if (i > 0)
             sleep(1);
         v = i > 0 ? store_recover(store, e) : V_OK;
