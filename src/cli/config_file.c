@@ -64,6 +64,23 @@ static bool looks_like_key(const char *key) {
            0;
 }
 
+/* The library repeats what it stumbled over: after a quote too many that is half of the file. */
+static void drop_foreign_words(char *text) {
+    char *from = strchr(text, '\''), *end = from ? strrchr(text, '\'') : NULL;
+    if (!from)
+        return;
+    bool whole = end > from;
+    if (whole)
+        *end = '\0';
+    if (!whole || !looks_like_key(from + 1)) {
+        while (from > text && from[-1] == ' ')
+            from--;
+        *from = '\0';
+    } else {
+        *end = '\'';
+    }
+}
+
 static void unknown_key(int line, const char *key) {
     if (!looks_like_key(key)) {
         err_set(loading.e, V_INVALID, "config", 0,
@@ -90,10 +107,12 @@ PRINTF_LIKE(2, 0) static void on_error(cfg_t *cfg, const char *fmt, va_list ap) 
     for (char *p = text; *p; p++)
         if ((unsigned char)*p < 0x20 || (unsigned char)*p > 0x7E)
             *p = '?'; /* a file of bytes must not drive the terminal */
-    if (sscanf(text, "no such option '%63[^']'", key) == 1)
+    if (sscanf(text, "no such option '%63[^']'", key) == 1) {
         unknown_key(cfg->line, key);
-    else
+    } else {
+        drop_foreign_words(text);
         err_set(loading.e, V_INVALID, "config", 0, "%.300s:%d: %s", loading.path, cfg->line, text);
+    }
 }
 
 /* Every option is a string to libConfuse; on_value() knows the types. The names live in `keys`. */
