@@ -21,7 +21,8 @@ from flowsheet import FINAL, FlowsheetOnPostgres, FlowsheetOnSqlite  # noqa: E40
 
 ROUNDS = int(os.environ.get('CRASH_ROUNDS', 0))
 SOME = (1, 3)
-OTHERS = re.compile('apply_|claimed$|realtime_|links_')  # test_points.py, test_link_deaths.c
+# in test_points.py, contract/test_link_deaths.c and e2e/test_partitions.py
+OTHERS = re.compile('apply_|claimed$|realtime_|links_|partition_')
 AT_A_STOP = ('enrich_before_release', 'enrich_after_release', 'enrich_before_give_back',
              'enrich_after_give_back')
 SLOTS = 4
