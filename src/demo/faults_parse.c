@@ -125,9 +125,10 @@ static bool set_for(struct rule *r, struct str v) {
         if (!str_ends(v, UNITS[i].suffix))
             continue;
         struct str digits = {v.p, v.n - strlen(UNITS[i].suffix)};
-        bool ok = number_in(digits, 1, 1000000, &n);
+        if (!number_in(digits, 1, 1000000, &n))
+            return false;
         r->for_ms = n * UNITS[i].ms;
-        return ok;
+        return true;
     }
     bool ok = number_in(v, 1, INT64_MAX, &n);
     r->for_requests = (uint64_t)n;

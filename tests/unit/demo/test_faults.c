@@ -132,6 +132,7 @@ static void bad_specs_name_the_bad_part(void **state) {
         {"all:reset:times=0", "\"times=0\""},
         {"all:reset:for=60d", "\"for=60d\""},
         {"all:reset:for=s", "\"for=s\""},
+        {"all:reset:for=6030000000080006783s", "\"for=6030000000080006783s\""},
         {"all:reset:after=-3", "\"after=-3\""},
         {"all:reset:retry_after=3", "\"retry_after\""},
         {"all:status=500:chunked", "\"chunked\""},
