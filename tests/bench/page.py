@@ -32,7 +32,7 @@ SECTIONS = {  # part: (title, the file that measures it)
     'feed-read': ('The change feed: a reader that is far behind', 'feed_read.py'),
     'enrich': ('Enrichment: rows claimed and finished', 'enrich_engine.py'),
     'scale': ('One to eight processes on one PostgreSQL', 'scale.py'),
-    'peers-crawl': ('Fetching: curl, aria2c, wget', 'peers_crawl.py'),
+    'peers-crawl': ('Fetching: curl, wget', 'peers_crawl.py'),
     'peers-serve': ('Items over HTTP: fastify and pg', 'peers_serve.py'),
     'peers-search': ("Search: the databases' own, and ripgrep", 'peers_search.py'),
     'peers-feed': ('Fan-out: ws and LISTEN', 'peers_feed.py'),

@@ -4,8 +4,7 @@ and `tain serve` under wrk, one wrk for each.
 
 Within a round each number has its turn, and the figure is its rate divided by that of one process
 in the same round; the median over the rounds. Everything runs on this machine: clients, servers and
-the database share its processors, so the curve says where they end, not where PostgreSQL does. The
-last line names how many there are."""
+the database share its processors, so the curve says where they end, not where PostgreSQL does."""
 
 import os
 import pathlib
