@@ -11,7 +11,7 @@ build_packages="gcc libc6-dev make meson ninja-build pkgconf python3 libcurl4-op
     libsqlite3-dev libpq-dev libmicrohttpd-dev libwslay-dev libxxhash-dev libconfuse-dev
     libjansson-dev libidn2-dev libxml2-dev libzstd-dev zlib1g-dev libssl-dev libsystemd-dev"
 deb_packages="dpkg-dev ca-certificates systemd"
-test_packages="libcmocka-dev postgresql-15 nginx-core nghttp2-server openssl zstd wrk
+test_packages="libcmocka-dev postgresql-15 pgbouncer nginx-core nghttp2-server openssl zstd wrk
     util-linux iproute2 hostname clang clang-format prometheus mandoc zsh chromium"
 bench_packages="curl wget ripgrep"
 lint_packages="clang-tidy cppcheck libclang-rt-14-dev"

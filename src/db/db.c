@@ -148,6 +148,10 @@ bool db_is_read_only(const struct err *e) {
                                                 : false;
 }
 
+bool db_is_duplicate(const struct err *e) {
+    return e->domain && strcmp(e->domain, "postgres") == 0 && pg_is_duplicate(e->code);
+}
+
 enum verdict db_script(struct db *db, const char *sql, struct err *e) {
     return db->driver->script(db, sql, e);
 }

@@ -4,6 +4,8 @@
 
 #include "db/db.h"
 
+#include <libpq-fe.h>
+
 struct db_driver {
     void (*close)(struct db *db);
     enum verdict (*script)(struct db *db, const char *sql, struct err *e);
@@ -63,9 +65,22 @@ bool sqlite_is_read_only(int code);
 /* The code of an err: the SQLSTATE where it is a number, else 0. */
 int pg_code(const char *sqlstate);
 bool pg_is_read_only(int code);
+bool pg_is_duplicate(int code);
 /* What libpq says when it could not connect: will none of the hosts ever take us? */
 bool pg_is_hopeless(const char *text);
 enum verdict pg_verdict(const char *sqlstate); /* NULL or "": no answer from the server */
+
+/* What stands between us and the server: `other` is a second connection by the same address, which
+ * is asked a few times and need not answer in time (then: unknown). Outside of transactions. */
+enum pooler {
+    POOLER_KEEPS,  /* a session is one client's until it leaves */
+    POOLER_SHARES, /* proved: it is another's between two transactions */
+    POOLER_UNKNOWN
+};
+enum pooler pg_pooler_kind(PGconn *c, PGconn *other);
+/* With this SQLSTATE a session says that it is not the one which we set up; `pooled`: there is a
+ * pooler, so that what is not there may only be out of sight. */
+bool pg_is_other_session(const char *sqlstate, bool pooled);
 
 /* PostgreSQL's binary form of a one-dimensional array of the column's values. */
 void pg_encode_array(const struct db_col *col, size_t n, struct strbuf *out);

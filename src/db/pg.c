@@ -1,7 +1,7 @@
+#include "base/rng.h"
 #include "db/db_int.h"
 #include "db/secret.h"
 
-#include <libpq-fe.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,10 @@
 #define MAX_PARAMS 32
 #define MAX_SAID_BYTES ((size_t)64 * 1024) /* of what libpq says of a connection */
 #define MAX_SESSION_BYTES ((size_t)4096)   /* of the statements that begin a session */
+#define NAME_MAX_BYTES 56                  /* of a prepared statement; PostgreSQL takes 63 */
+#define POOLER_WORDS                                                                       \
+    "a pooler gave this session to others between two transactions; tain needs pool_mode " \
+    "= session, or the server itself in --db"
 #define MAX_ARRAY_BYTES ((size_t)256 * 1024 * 1024)
 
 enum { OID_INT8 = 20, OID_TEXT = 25, OID_TEXT_ARRAY = 1009, OID_INT8_ARRAY = 1016 };
@@ -19,6 +23,8 @@ struct pg_db {
     PGconn *conn;
     char *uri, *schema;
     unsigned *prepared, n_prepared;   /* the number that each statement's name ends with; 0: none */
+    unsigned long long tag;           /* of this connection alone, in the names of statements */
+    bool pooled;                      /* there is something between us and the server */
     bool listening;                   /* on this connection */
     bool wrong_host;                  /* it refused a write: another one may be the primary */
     struct strbuf arrays[MAX_PARAMS]; /* reused from call to call */
@@ -29,7 +35,9 @@ static struct pg_db *self_of(struct db *db) {
 }
 
 /* Where the server says too little: a file only, or that there was "a deadlock". */
-static const char *more_words(const char *state) {
+static const char *more_words(const struct pg_db *p, const char *state) {
+    if (state && pg_is_other_session(state, p->pooled))
+        return POOLER_WORDS ": ";
     if (state && strcmp(state, "53100") == 0)
         return "the disk of the database is full: ";
     if (state && strcmp(state, "40P01") == 0)
@@ -46,7 +54,7 @@ static enum verdict failed(struct pg_db *p, PGresult *r, struct err *e) {
     p->wrong_host |= pg_is_read_only(pg_code(state));
     bool rolled_back = there && strncmp(state, "40", 2) == 0;
     err_set(e, v, "postgres", rolled_back ? DB_ROLLED_BACK : pg_code(state), "%s%s%s%s",
-            more_words(state), text ? text : PQerrorMessage(p->conn), state ? " SQLSTATE " : "",
+            more_words(p, state), text ? text : PQerrorMessage(p->conn), state ? " SQLSTATE " : "",
             state ? state : "");
     PQclear(r);
     return v;
@@ -88,16 +96,17 @@ static enum verdict pg_ask_int(struct db *db, const char *sql, int64_t *ret, str
 }
 
 /* Never the same name twice on a connection: one that could not be taken back is in nobody's way.
- */
-static const char *name_of(const struct pg_db *p, int stmt, char out[32]) {
-    snprintf(out, 32, "s%d_%u", stmt, p->prepared[stmt]);
+ * Nor on two: in the session of another, where a pooler may take us, our names mean nothing rather
+ * than another statement. */
+static const char *name_of(const struct pg_db *p, int stmt, char out[NAME_MAX_BYTES]) {
+    snprintf(out, NAME_MAX_BYTES, "s%d_%u_%llx", stmt, p->prepared[stmt], p->tag);
     return out;
 }
 
 static enum verdict prepare(struct pg_db *p, int stmt, const Oid *types, size_t n, struct err *e) {
     if (p->prepared[stmt])
         return V_OK;
-    char name[32];
+    char name[NAME_MAX_BYTES];
     p->prepared[stmt] = ++p->n_prepared;
     PGresult *r =
         PQprepare(p->conn, name_of(p, stmt, name), db_text(&p->head, stmt), (int)n, types);
@@ -121,7 +130,7 @@ static enum verdict pg_check(struct db *db, int stmt, struct err *e) {
 
 static void pg_forget(struct db *db, int stmt) {
     struct pg_db *p = self_of(db);
-    char name[32], sql[64];
+    char name[NAME_MAX_BYTES], sql[NAME_MAX_BYTES + 16];
     snprintf(sql, sizeof sql, "DEALLOCATE %s", name_of(p, stmt, name));
     if (p->prepared[stmt] && pg_script(db, sql, NULL) != V_OK) {
         /* a failed transaction takes no command; it goes with the connection */
@@ -166,7 +175,7 @@ static enum verdict pg_run(struct db *db, int stmt, const struct db_val *vals, s
     enum verdict v = prepare(p, stmt, types, n, e);
     if (v != V_OK)
         return v;
-    char name[32];
+    char name[NAME_MAX_BYTES];
     return take_rows(
         p, PQexecPrepared(p->conn, name_of(p, stmt, name), (int)n, values, lengths, formats, 0), fn,
         ctx, e);
@@ -202,7 +211,7 @@ static enum verdict pg_each(struct db *db, int stmt, const struct db_col *cols, 
         v = prepare(p, stmt, types, n_cols, e);
     if (v != V_OK)
         return v;
-    char name[32];
+    char name[NAME_MAX_BYTES];
     return take_rows(
         p,
         PQexecPrepared(p->conn, name_of(p, stmt, name), (int)n_cols, values, lengths, formats, 0),
@@ -251,10 +260,15 @@ static enum verdict set_up_session(struct pg_db *p, struct err *e) {
                 "SET lock_timeout TO '10s'; SET statement_timeout TO '120s';"
                 /* what is acknowledged must be stored, whatever the server's default */
                 "SELECT set_config('synchronous_commit', 'on', false)"
-                " WHERE current_setting('synchronous_commit') = 'off'",
+                " WHERE current_setting('synchronous_commit') = 'off';"
+                "SELECT pg_backend_pid()",
                 quoted);
     PQfreemem(quoted);
-    return pg_script(&p->head, sql.p, e);
+    int64_t pid = 0;
+    v = pg_ask_int(&p->head, sql.p, &pid, e);
+    /* A pooler has numbers of its own to be cancelled by. */
+    p->pooled = v == V_OK && pid != PQbackendPID(p->conn);
+    return v;
 }
 
 /* libpq has no SQLSTATE for a refused login; what will not heal by itself it says in words. */
@@ -272,6 +286,15 @@ static enum verdict unconnected(const struct pg_db *p, struct err *e) {
     return err_set(e, hopeless ? V_FATAL : V_RETRY, "postgres", 0, "%s", said.p);
 }
 
+/* Behind a pooler: one that shares out our session is refused before anything is done with it. */
+static enum verdict check_pooler(struct pg_db *p, const char *const *keys,
+                                 const char *const *values, struct err *e) {
+    PGconn *other = PQconnectdbParams(keys, values, 1);
+    enum pooler kind = pg_pooler_kind(p->conn, other);
+    PQfinish(other);
+    return kind == POOLER_SHARES ? err_set(e, V_INVALID, "config", 0, "%s", POOLER_WORDS) : V_OK;
+}
+
 static enum verdict connect_now(struct pg_db *p, struct err *e) {
     /* What stands in the address wins over these. A host that vanished is noticed in half a minute.
      */
@@ -286,7 +309,10 @@ static enum verdict connect_now(struct pg_db *p, struct err *e) {
     p->conn = PQconnectdbParams(keys, values, 1);
     if (PQstatus(p->conn) != CONNECTION_OK)
         return unconnected(p, e);
-    return set_up_session(p, e);
+    struct rng r = rng_fresh();
+    p->tag = rng_next(&r);
+    enum verdict v = set_up_session(p, e);
+    return v == V_OK && p->pooled ? check_pooler(p, keys, values, e) : v;
 }
 
 static enum verdict pg_recover(struct db *db, struct err *e) {

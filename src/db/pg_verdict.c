@@ -67,6 +67,22 @@ int pg_code(const char *sqlstate) {
     return code;
 }
 
+bool pg_is_other_session(const char *sqlstate, bool pooled) {
+    static const char *const lost[] = {"26000"};                     /* what we prepared */
+    static const char *const hidden[] = {"42P01", "42883", "3F000"}; /* table, function, schema */
+    for (size_t i = 0; i < ARRAY_LEN(lost); i++)
+        if (strcmp(sqlstate, lost[i]) == 0)
+            return true;
+    for (size_t i = 0; i < ARRAY_LEN(hidden); i++)
+        if (pooled && strcmp(sqlstate, hidden[i]) == 0)
+            return true;
+    return false;
+}
+
 bool pg_is_read_only(int code) {
     return code == 25006;
+}
+
+bool pg_is_duplicate(int code) {
+    return code == 23505;
 }

@@ -387,8 +387,10 @@ static void index_some(struct writer *w, bool idle) {
 }
 
 bool writer_step(struct writer *w, int wait_ms) {
-    wait_ms = w->indexing ? 0 : logkeeper_wait_ms(&w->log, wait_ms);
-    struct job *j = w->set_aside ? w->set_aside : queue_pop(w->o.in, wait_ms);
+    int patience = w->indexing ? 0 : logkeeper_wait_ms(&w->log, wait_ms);
+    /* Nobody has waited long enough to call it quiet: the log is due, and the next batch may be. */
+    bool cut_short = !w->indexing && patience < wait_ms;
+    struct job *j = w->set_aside ? w->set_aside : queue_pop(w->o.in, patience);
     w->set_aside = NULL;
     if (j && j->kind == JOB_BATCH && !j->batch->segment_id)
         answer_live(w, j);
@@ -397,6 +399,6 @@ bool writer_step(struct writer *w, int wait_ms) {
     do_periodic(w);
     bool more = j != NULL || !queue_is_closed(w->o.in);
     tend_log(w, !more);
-    index_some(w, j == NULL);
+    index_some(w, j == NULL && !cut_short);
     return more;
 }

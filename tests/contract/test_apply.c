@@ -163,6 +163,40 @@ static void broken_constraint_is_fatal(void **state) {
     assert_string_equal(dump(f), before);
 }
 
+/* PostgreSQL: between the look and the insert another one may have stored the item. Here a trigger
+ * does. It is no contradiction, and the next try finds the item. */
+static void whoever_was_faster_is_no_contradiction(void **state) {
+    struct fix *f = *state;
+    if (fix_kind != DB_POSTGRES)
+        skip();
+    struct claim c = claim_new(f, PURPOSE_MIRROR, 10, 19);
+    x(f, "CREATE FUNCTION be_faster() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+         " IF pg_trigger_depth() = 1 THEN INSERT INTO items SELECT NEW.*; END IF;"
+         " RETURN NEW; END $$");
+    x(f, "CREATE TRIGGER faster BEFORE INSERT ON items FOR EACH ROW EXECUTE FUNCTION be_faster()");
+    const char *before = dump(f);
+    struct batch *b = batch_for(&c, 12, false);
+    put_item(b, T0, "{'id':11,'type':'story'}");
+    assert_int_equal(apply_verdict(f->s, b), V_RETRY);
+    assert_string_equal(dump(f), before);
+    x(f, "DROP TRIGGER faster ON items");
+    b = batch_for(&c, 12, false);
+    put_item(b, T0, "{'id':11,'type':'story'}");
+    assert_counts(apply_ok(f->s, b), 1, 0, 0, 0);
+}
+
+/* Whatever else a table does not want stays one. */
+static void what_the_table_does_not_want_is_one(void **state) {
+    struct fix *f = *state;
+    if (fix_kind != DB_POSTGRES)
+        skip();
+    x(f, "ALTER TABLE items ADD CONSTRAINT short CHECK (length(title) < 5) NOT VALID");
+    struct batch *b = wide_batch(f);
+    put_item(b, T0, "{'id':11,'type':'story','title':'a long one'}");
+    assert_int_equal(apply_verdict(f->s, b), V_FATAL);
+    assert_int_equal(qi(f, "SELECT COUNT(*) FROM items"), 0);
+}
+
 static void a_batch_that_lies_scattered_is_compared_too(void **state) {
     struct fix *f = *state;
     struct batch *b = wide_batch(f);
@@ -194,6 +228,8 @@ int apply_tests(void) {
         CASE(empty_batch_is_a_heartbeat),
         CASE(cursor_never_goes_back),
         CASE(broken_constraint_is_fatal),
+        CASE(whoever_was_faster_is_no_contradiction),
+        CASE(what_the_table_does_not_want_is_one),
         CASE(a_batch_that_lies_scattered_is_compared_too),
     };
     return cmocka_run_group_tests_name("apply", tests, NULL, NULL);

@@ -35,6 +35,8 @@ FROM items WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE;
 SELECT id, story_id FROM items WHERE id = ANY ($1::bigint[]);
 
 -- name: items_insert
+-- Who is there already is an error, and not ON CONFLICT DO NOTHING: that looks up each one once
+-- more and logs it twice, and what was stored since we looked is rare.
 INSERT INTO items (id, deleted, type, by, time, text, dead, parent, poll, url, score, title, parts,
                    descendants, story_id, url_key, domain, content_hash, kids_hash,
                    first_seen_at, last_fetched_at, last_changed_at)
@@ -46,8 +48,7 @@ FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6
             $13::text[], $14::bigint[], $15::bigint[], $16::text[], $17::text[], $18::bigint[],
             $19::bigint[], $20::bigint[])
     AS u (id, deleted, type, by, time, text, dead, parent, poll, url, score, title, parts,
-          descendants, story_id, url_key, domain, content_hash, kids_hash, fetched_at)
-ON CONFLICT (id) DO NOTHING;
+          descendants, story_id, url_key, domain, content_hash, kids_hash, fetched_at);
 
 -- name: items_update
 UPDATE items SET deleted = u.deleted <> 0, type = u.type, by = u.by, time = u.time, text = u.text,

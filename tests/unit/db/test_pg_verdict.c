@@ -33,6 +33,7 @@ static const struct row {
     {"54000 program limit", "54000", V_LIMIT},
     {"P0001 a trigger said no", "P0001", V_CONFLICT},
     {"42601 syntax error", "42601", V_FATAL},
+    {"26000 no such prepared statement", "26000", V_FATAL},
     {"42P01 undefined table", "42P01", V_FATAL},
     {"42501 insufficient privilege", "42501", V_FATAL},
     {"28P01 wrong password", "28P01", V_FATAL},
@@ -52,6 +53,26 @@ static void check(void **state) {
     assert_string_equal(verdict_name(pg_verdict(r->state)), verdict_name(r->v));
     const struct err e = {.domain = "postgres", .code = pg_code(r->state)};
     assert_int_equal(db_is_read_only(&e), r->state && strcmp(r->state, "25006") == 0);
+    assert_int_equal(db_is_duplicate(&e), r->state && strcmp(r->state, "23505") == 0);
+}
+
+/* Without a pooler only a statement that was prepared, and is not, tells of another session. */
+static const struct other {
+    const char *name, *state;
+    bool alone, pooled;
+} others[] = {
+    {"26000 what we prepared is not there", "26000", true, true},
+    {"42P01 undefined table", "42P01", false, true},
+    {"42883 undefined function", "42883", false, true},
+    {"3F000 no such schema", "3F000", false, true},
+    {"42501 insufficient privilege", "42501", false, false},
+    {"40001 serialization failure", "40001", false, false},
+};
+
+static void check_other(void **state) {
+    const struct other *r = *state;
+    assert_int_equal(pg_is_other_session(r->state, false), r->alone);
+    assert_int_equal(pg_is_other_session(r->state, true), r->pooled);
 }
 
 #define DOWN                                                                           \
@@ -87,5 +108,6 @@ static void check_said(void **state) {
 
 int main(void) {
     int failed = RUN_ROWS("pg_verdict", rows, check);
+    failed += RUN_ROWS("pg_is_other_session", others, check_other);
     return failed + RUN_ROWS("pg_is_hopeless", said, check_said);
 }
