@@ -66,6 +66,10 @@ struct work {
     int64_t sweep_at, due_at, scanned_at, count_at;
     int64_t deaths_until; /* until then rows wait whose workers have died */
     bool scanning, tells; /* of rows that it passes by */
+    /* A scan goes through our share of the backlog first, then through what others have left. */
+    struct share share;
+    int64_t share_at;       /* when to ask again who there is */
+    bool leftovers, passed; /* the second part; in the first, something was not ours */
     struct arena cursor_arena;
     struct str cursor; /* absent: from the first */
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define NOT_SENT_MS 1000 /* too much is under way */
+#define FEW 4            /* rows of which there are so many times fewer than before wait for more */
 
 static size_t at_most(size_t a, size_t b) {
     return a < b ? a : b;
@@ -42,11 +43,12 @@ static void pick(struct work *w, size_t want) {
 
 static void fail_row(struct engine *g, struct row *r, const char *class, const struct err *e) {
     r->final = true;
-    r->verdict = (struct verdict_on_row){.key = r->key,
-                                         .token = r->token,
-                                         .state = ROW_FAILED,
-                                         .error_class = str_of(class),
-                                         .error = arena_str(&r->arena, str_of(e->msg))};
+    r->verdict =
+        (struct verdict_on_row){.key = r->key,
+                                .token = r->token,
+                                .state = ROW_FAILED,
+                                .error_class = str_of(class),
+                                .error = plan_redacted(g->o.plan, str_of(e->msg), &r->arena)};
     engine_decided(g, r);
 }
 
@@ -216,8 +218,8 @@ static size_t rows_waiting(const struct engine *g, const struct lane *l) {
 static enum verdict use_turns(struct engine *g, struct lane *l, struct err *e) {
     struct turnstile *t = &l->turnstile;
     enum verdict v = V_OK;
-    size_t rows;
-    while (v == V_OK && (rows = rows_waiting(g, l)) > 0) {
+    size_t rows, asked = 0;
+    while (v == V_OK && (rows = rows_waiting(g, l)) > asked / FEW) {
         int64_t now = engine_now(g);
         if (!turnstile_has(t, now)) {
             size_t want = turnstile_wants(t, at_most(rows, ENGINE_BATCH));
@@ -230,8 +232,10 @@ static enum verdict use_turns(struct engine *g, struct lane *l, struct err *e) {
         int due = turnstile_due(t, now);
         if (due == 0)
             break;
-        if (l->n_ready == 0)
+        if (l->n_ready == 0) {
+            asked += at_most((size_t)due, rows);
             v = claim(g, l, next_source(g, l), at_most((size_t)due, rows), e);
+        }
         start_ready(g, l);
     }
     return v;

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define PAGE 256
+#define LOOK_AHEAD (2 * ENGINE_BATCH) /* what is found too early is another's by its turn */
+#define SHARE_LOOK_MS 100
 #define SCAN_REST_MS 1000   /* between two scans */
 #define LOST_REST_MS 50     /* likewise, where a ring has dropped keys: there is much to be found */
 #define DEATHS_LOOK_MS 5000 /* likewise, while rows wait whose workers have died */
@@ -106,6 +108,7 @@ static void begin_scan(struct work *w, int64_t now, bool tells) {
     w->scanning = true;
     w->tells = tells;
     w->scanned_at = now;
+    w->leftovers = w->passed = false;
     w->cursor = STR_NONE;
     w->due_at = now < w->deaths_until ? now + DEATHS_LOOK_MS : NO_DEADLINE;
     atomic_store(&w->lost, false);
@@ -117,10 +120,12 @@ static bool has_lost(const struct work *w) {
     return atomic_load(&w->lost) && keyring_count(w->ring) == 0;
 }
 
-/* A page is read when half of the ring is free, so that it has room for all of it. */
+/* A page is read when half of the ring is free, so that it has room for all of it. What others may
+ * be about to claim is looked for when there is nothing else. */
 static size_t page_size(const struct engine *g, const struct work *w) {
     size_t room = keyring_room(w->found), ring = g->o.ring ? g->o.ring : ENGINE_RING;
-    if (room * 2 < ring)
+    size_t most = w->leftovers ? 1 : LOOK_AHEAD;
+    if (room * 2 < ring || ring - room >= most)
         return 0;
     return room < PAGE ? room : PAGE;
 }
@@ -144,19 +149,50 @@ static void pass_by(const struct engine *g, const struct work *w, const struct r
                     r->why);
 }
 
+static bool is_ours(struct work *w, struct str key) {
+    bool ours = share_has(&w->share, key);
+    w->passed = w->passed || !ours;
+    return ours;
+}
+
+static enum verdict find_share(struct engine *g, struct work *w, struct err *e) {
+    int64_t now = engine_now(g);
+    if (now < w->share_at)
+        return V_OK;
+    w->share_at = now + SHARE_LOOK_MS;
+    return store_source_share(g->store, w->source, &w->share, e);
+}
+
+/* Behind the page; behind what is others' as well. */
+static void move_cursor(struct work *w, struct str last) {
+    char text[32];
+    int64_t skipped;
+    if (!w->leftovers && last.p && share_skip(&w->share, last, &skipped)) {
+        w->passed = true;
+        snprintf(text, sizeof text, "%lld", (long long)skipped);
+        last = str_of(text);
+    }
+    arena_reset(&w->cursor_arena);
+    w->cursor = arena_str(&w->cursor_arena, last);
+}
+
 static enum verdict scan(struct engine *g, struct work *w, size_t page, struct err *e) {
     struct row_page found;
-    enum verdict v = store_pending(g->store, w->source, w->cursor, page, &g->scratch, &found, e);
+    enum verdict v = find_share(g, w, e);
+    if (v == V_OK)
+        v = store_pending(g->store, w->source, w->cursor, page, &g->scratch, &found, e);
     w->scanning = v == V_RETRY;
     if (v != V_OK)
         return v;
     for (size_t i = 0; i < found.n; i++)
-        offer_found(g, w, found.keys[i]);
+        if (w->leftovers || is_ours(w, found.keys[i]))
+            offer_found(g, w, found.keys[i]);
     for (size_t i = 0; i < found.n_refused; i++)
-        pass_by(g, w, &found.refused[i]);
-    w->scanning = found.last.p != NULL;
-    arena_reset(&w->cursor_arena);
-    w->cursor = arena_str(&w->cursor_arena, found.last);
+        if (is_ours(w, found.refused[i].key) != w->leftovers)
+            pass_by(g, w, &found.refused[i]);
+    move_cursor(w, found.last);
+    w->scanning = found.last.p || (w->passed && !w->leftovers);
+    w->leftovers = w->leftovers || !found.last.p;
     return V_OK;
 }
 

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define ROOM_FOR 4 /* times as many results as others may come wait for those, no more */
+
 void engine_decided(struct engine *g, struct row *r) {
     struct work *w = &g->works[r->source];
     r->stage = ROW_DECIDED;
@@ -189,7 +191,8 @@ enum verdict write_given_up(struct engine *g, struct err *e) {
     return v;
 }
 
-/* Whether results wait for others: for as long as there may be others. */
+/* Whether results wait for others: for as long as there may be others, and there is room for those.
+ */
 static bool more_to_come(const struct engine *g, const struct work *w) {
     const struct plan_source *src = engine_source(g, (size_t)(w - g->works));
     const struct lane *l = &g->lanes[src->provider - g->o.plan->providers];
@@ -200,7 +203,9 @@ static int64_t due_at(const struct engine *g, const struct work *w) {
     size_t n = w->n_finals + w->n_releases;
     if (n == 0)
         return NO_DEADLINE;
-    return n < ENGINE_BATCH && more_to_come(g, w) ? w->decided_at + ENGINE_GATHER_MS : 0;
+    return n < ENGINE_BATCH && n < ROOM_FOR * g->n_unused && more_to_come(g, w)
+               ? w->decided_at + ENGINE_GATHER_MS
+               : 0;
 }
 
 enum verdict write_decided(struct engine *g, bool all, struct err *e) {

@@ -8,6 +8,7 @@
 #define TAIN_STORE_CLAIMS_H
 
 #include "base/arena.h"
+#include "policy/share.h"
 #include "store/store.h"
 
 #define SOURCE_COLUMNS_MAX 60 /* SQLite makes no larger object */
@@ -45,6 +46,12 @@ void store_source_close(struct source *src); /* before its store; NULL is fine *
  * works on another table under its name, and the two would take each other's claims; the message
  * names both. PostgreSQL only: on SQLite nobody can see it. */
 MUST_CHECK enum verdict store_source_take_name(struct store *s, struct source *src, struct err *e);
+
+/* How many workers have taken the source's name, with its table, and which of them this one is;
+ * where nobody can see it (SQLite), or its own is not among them, one. What share of the backlog is
+ * whose moves on each minute. A hint: it may be out of date when it arrives. */
+MUST_CHECK enum verdict store_source_share(struct store *s, struct source *src, struct share *ret,
+                                           struct err *e);
 
 /* The type of an output column as the database names it, and its limit in characters (0: none). */
 struct source_column {

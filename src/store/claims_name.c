@@ -32,3 +32,17 @@ enum verdict store_source_take_name(struct store *s, struct source *src, struct 
                    STR_FMT(name), STR_FMT(src->shape.schema), STR_FMT(src->shape.name),
                    STR_FMT(x.table), STR_FMT(x.host));
 }
+
+static enum verdict take_share(void *ctx, const struct db_row *row) {
+    struct share *ret = ctx;
+    ret->of = db_row_int(row, 0);
+    ret->mine = db_row_int(row, 1);
+    return V_OK;
+}
+
+enum verdict store_source_share(struct store *s, struct source *src, struct share *ret,
+                                struct err *e) {
+    *ret = (struct share){.of = 1, .by_number = src->key_kind == KEY_INT};
+    return db_run(s->db, SQL_SOURCE_SHARE, DB_VALS(DBT(src->spec.name), DBI(src->shape.oid)),
+                  take_share, ret, e);
+}

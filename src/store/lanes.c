@@ -216,6 +216,11 @@ static enum verdict take_with_slots(struct store *s, const struct lane_ask *ask,
     return v == V_OK ? let_go(s, ask, &t, back, n_back, e) : v;
 }
 
+static void count_from_now(const struct row *r, struct lane_grant *g) {
+    g->start_us -= r->now_ms * 1000;
+    g->until_us -= r->now_ms * 1000;
+}
+
 static enum verdict take_locked(struct store *s, const struct lane_ask *ask, struct lane_turns *ret,
                                 struct err *e) {
     struct row r;
@@ -232,25 +237,28 @@ static enum verdict take_locked(struct store *s, const struct lane_ask *ask, str
         lane_take(&r.st, &r.l, r.now_ms * 1000, ask->want, 0, &ret->grant);
     if (v == V_OK)
         v = put_state(s, ask->name, &was, &r.st, e);
-    ret->grant.start_us -= r.now_ms * 1000;
-    ret->grant.until_us -= r.now_ms * 1000;
+    count_from_now(&r, &ret->grant);
     return v;
 }
 
-/* A process that asks in vain asks again soon, and there may be many: they read, and neither write
- * nor wait for a lock. *ret_vain: there is nothing now, and nothing to write either. */
+/* Where nothing is to be written nobody waits for a lock: a process that asks in vain asks again
+ * soon, and there may be many; and a lane that is well and has no limits keeps no count of its
+ * turns. *ret_done: that is all there is to it. */
 static enum verdict look(struct store *s, const struct lane_ask *ask, struct lane_turns *ret,
-                         bool *ret_vain, struct err *e) {
+                         bool *ret_done, struct err *e) {
     struct row r;
-    *ret_vain = false;
+    *ret_done = false;
     if (ask->n_give_back || ask->probe_back)
         return V_OK;
     enum verdict v = get_row(s, SQL_LANE_READ, ask->name, &r, e);
     if (v != V_OK)
         return v;
-    ret->troubled = !is_well(&r.st);
-    lane_take(&r.st, &r.l, r.now_ms * 1000, 0, 1, &ret->grant);
-    *ret_vain = ret->grant.why != LANE_GO;
+    const struct lane_state was = r.st;
+    bool slots = r.l.slots > 0;
+    ret->troubled = !is_well(&was);
+    lane_take(&r.st, &r.l, r.now_ms * 1000, slots ? 0 : ask->want, 1, &ret->grant);
+    *ret_done = ret->grant.why != LANE_GO || (!slots && same_state(&was, &r.st));
+    count_from_now(&r, &ret->grant);
     return V_OK;
 }
 
@@ -262,14 +270,14 @@ enum verdict store_lane_take(struct store *s, const struct lane_ask *ask, struct
     int64_t called_ms = clock_mono(s->clock);
     ret->grant = (struct lane_grant){0};
     ret->n_slots = 0;
-    bool vain;
+    bool done;
     arena_reset(&s->scratch);
-    enum verdict v = look(s, ask, ret, &vain, e);
-    if (v != V_OK || vain)
-        return v;
-    v = db_begin(s->db, e);
-    if (v == V_OK)
-        v = store_end(s, take_locked(s, ask, ret, e), e);
+    enum verdict v = look(s, ask, ret, &done, e);
+    if (v == V_OK && !done) {
+        v = db_begin(s->db, e);
+        if (v == V_OK)
+            v = store_end(s, take_locked(s, ask, ret, e), e);
+    }
     if (v == V_OK)
         ret->grant.start_us += (clock_mono(s->clock) - called_ms) * 1000;
     return v;

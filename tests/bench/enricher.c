@@ -4,13 +4,16 @@
  *     enricher sqlite:PATH | postgres://...  PLAN N [http]
  *
  * With `http` it calls the provider of the plan instead. Says "ready" when it listens, and
- * "done SECONDS" with its own CPU time when N rows are final. */
+ * "done SECONDS" with its own CPU time when N rows are final. SIGTERM ends it before, with "end won
+ * N lost N": its claims. */
 #include "base/metrics.h"
 #include "enrich/engine.h"
 #include "enrich/enrich_metrics.h"
 #include "feed/reader.h"
 
 #include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +42,12 @@ struct free_provider {
 };
 
 static struct err e;
+static atomic_bool stopped;
+
+static void on_term(int signal_number) {
+    (void)signal_number;
+    atomic_store(&stopped, true);
+}
 
 static void must(enum verdict v, const char *what) {
     if (v == V_OK)
@@ -85,11 +94,17 @@ static void cancel_all(struct caller *c) {
     ((struct free_provider *)c)->n = 0;
 }
 
+static const struct metric *metric_called(const char *name) {
+    for (size_t i = 0; i < enrich_n_metrics; i++)
+        if (strcmp(enrich_metrics[i]->name, name) == 0)
+            return enrich_metrics[i];
+    return NULL;
+}
+
 static int64_t finished(void) {
     static const struct metric *m;
-    for (size_t i = 0; !m && i < enrich_n_metrics; i++)
-        if (strcmp(enrich_metrics[i]->name, "tain_enrich_finished_total") == 0)
-            m = enrich_metrics[i];
+    if (!m)
+        m = metric_called("tain_enrich_finished_total");
     int64_t n = 0;
     for (int state = 0; m && state < ROW_STATES - ROW_MATCH; state++)
         n += metric_get(m, metric_series(m, 0, state));
@@ -105,7 +120,7 @@ static double cpu_s(void) {
 static void work(struct engine *g, struct feed_hub *hub, int64_t rows) {
     struct feed_state st;
     bool said = false;
-    while (finished() < rows) {
+    while (finished() < rows && !atomic_load(&stopped)) {
         must(engine_step(g, clock_mono(&clock_machine) + STEP_MS, &e), "step");
         if (!said && feed_hub_ready(hub, &st)) {
             puts("ready");
@@ -113,7 +128,14 @@ static void work(struct engine *g, struct feed_hub *hub, int64_t rows) {
             said = true;
         }
     }
-    printf("done %.3f\n", cpu_s());
+    if (stopped) {
+        const struct metric *m = metric_called("tain_enrich_claims_total");
+        printf("end won %lld lost %lld\n",
+               (long long)metric_get(m, metric_series(m, 0, CLAIMS_WON)),
+               (long long)metric_get(m, metric_series(m, 0, CLAIMS_LOST)));
+    } else {
+        printf("done %.3f\n", cpu_s());
+    }
     fflush(stdout);
 }
 
@@ -133,6 +155,7 @@ int main(int argc, char **argv) {
     struct feed_reader *reader;
     struct feed_hub *hub = feed_hub_new(1);
     char holder[256];
+    signal(SIGTERM, on_term);
     arena_init(&arena);
     process_identity(holder, sizeof holder);
     must(plan_read(argv[2], NULL, &arena, &plan, &e), "plan");

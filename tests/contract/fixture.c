@@ -12,6 +12,8 @@ enum db_kind fix_kind;
 bool fix_partitioned;
 
 #define FEW_IDS 50 /* of a partition; a tenth of it in positions */
+#define MORE_IDS 10000
+#define MANY_IDS 1000000
 
 static void place(struct fix *f) {
     static int count;
@@ -38,14 +40,26 @@ int fix_setup_bare(void **state) {
     return 0;
 }
 
-int fix_setup(void **state) {
+static int set_up(void **state, int64_t width) {
     fix_setup_bare(state);
     struct fix *f = *state;
     f->s = fix_open(f);
     struct err e;
     if (fix_partitioned)
-        assert_ok(store_partition(f->s, FEW_IDS, &e));
+        assert_ok(store_partition(f->s, width, &e));
     return 0;
+}
+
+int fix_setup(void **state) {
+    return set_up(state, FEW_IDS);
+}
+
+int fix_setup_wide(void **state) {
+    return set_up(state, MORE_IDS);
+}
+
+int fix_setup_widest(void **state) {
+    return set_up(state, MANY_IDS);
 }
 
 int fix_teardown(void **state) {

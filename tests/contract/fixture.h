@@ -35,12 +35,18 @@ struct fix {
 };
 
 extern enum db_kind fix_kind;
-extern bool fix_partitioned; /* every archive of PostgreSQL, by a few ids */
+extern bool fix_partitioned; /* every archive of PostgreSQL, by a few ids (FEW_IDS) */
 
 int fix_setup(void **state);      /* with an archive that is up to date */
 int fix_setup_bare(void **state); /* with nothing at all: s is NULL */
+/* For ids up to a hundred thousand, and to ten million: partitions are to be some, not thousands.
+ */
+int fix_setup_wide(void **state);
+int fix_setup_widest(void **state);
 int fix_teardown(void **state);
 #define CASE(fn) cmocka_unit_test_setup_teardown(fn, fix_setup, fix_teardown)
+#define WIDE_CASE(fn) cmocka_unit_test_setup_teardown(fn, fix_setup_wide, fix_teardown)
+#define WIDEST_CASE(fn) cmocka_unit_test_setup_teardown(fn, fix_setup_widest, fix_teardown)
 #define BARE_CASE(fn) cmocka_unit_test_setup_teardown(fn, fix_setup_bare, fix_teardown)
 
 struct store_options fix_options(struct fix *f); /* of this archive */
@@ -155,6 +161,7 @@ int made_tests(void);
 int engine_tests(void);
 int engine_table_tests(void);
 int engine_death_tests(void);
+int engine_share_tests(void);
 int link_tests(void);
 int link_work_tests(void);
 int link_follow_tests(void);

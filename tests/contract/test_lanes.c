@@ -464,6 +464,31 @@ static void success_of_a_lane_that_is_well_writes_nothing(void **state) {
     assert_string_equal(dump(f), before);
 }
 
+/* Turns of a lane without limits are not counted: so nobody has to wait for who holds its row. */
+static void a_lane_without_limits_has_no_queue(void **state) {
+    struct fix *f = *state;
+    declare(f->s, 0, 60000, 0);
+    const char *before = dump(f);
+    if (fix_kind == DB_POSTGRES) {
+        x(f, "BEGIN");
+        x(f, "SELECT 1 FROM providers WHERE name = 'lookup' FOR UPDATE");
+    }
+    const struct lane_turns *t = take(f->s, "me", 500);
+    assert_int_equal(t->grant.why, LANE_GO);
+    assert_int_equal(t->grant.n, 500);
+    assert_int_equal(t->grant.start_us, 0);
+    assert_true(t->grant.until_us > 0);
+    if (fix_kind == DB_POSTGRES)
+        x(f, "COMMIT");
+    assert_string_equal(dump(f), before);
+    for (int i = 0; i < LANE_TRIP_AFTER; i++) /* in trouble it has a state like any other */
+        report(f->s, LANE_TRANSIENT, -1);
+    assert_int_equal(why(f), LANE_BREAKER);
+    fix_advance(f, LANE_OPEN_MS + 1);
+    assert_true(take(f->s, "me", 500)->grant.probe);
+    assert_int_equal(why(f), LANE_BREAKER);
+}
+
 static void a_wrong_clock_freezes_no_lane(void **state) {
     struct fix *f = *state;
     declare(f->s, 50, 60000, 2);
@@ -510,6 +535,7 @@ int lane_tests(void) {
         CASE(what_a_provider_asks_for_is_kept),
         CASE(one_probe_over_all_processes),
         CASE(success_of_a_lane_that_is_well_writes_nothing),
+        CASE(a_lane_without_limits_has_no_queue),
         CASE(a_wrong_clock_freezes_no_lane),
         CASE(lanes_are_listed),
     };

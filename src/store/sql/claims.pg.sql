@@ -44,6 +44,18 @@ WHERE NOT EXISTS (SELECT 1 FROM pg_locks l
                         hashtext('tain source ' || current_schema() || ' ' || $1)::bit(32)::bigint
                     AND l.objid::bigint = $2);
 
+-- name: source_share
+-- How many work on source $1 with the table whose oid is $2, and which of them this connection is.
+-- Each minute each of them is the next one: what belongs to one that is stuck does not wait for it.
+SELECT COUNT(*), (COUNT(*) FILTER (WHERE l.pid < pg_backend_pid()) + tain_now_ms() / 60000)
+                 % GREATEST(COUNT(*), 1)
+FROM pg_locks l
+WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
+  AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  AND l.classid::bigint =
+      hashtext('tain source ' || current_schema() || ' ' || $1::text)::bit(32)::bigint
+  AND l.objid::bigint = $2;
+
 -- name: source_name_elsewhere
 -- A table other than $2 that somebody works on under the name $1, and from where.
 SELECT l.objid::regclass::text, COALESCE(host(a.client_addr), 'this host')

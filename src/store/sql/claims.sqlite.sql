@@ -25,5 +25,8 @@ SELECT '' WHERE $1 < 0 AND $2 = $3;
 -- Nobody could see it here.
 SELECT '' WHERE $1 IS NULL AND $2 < 0;
 
+-- name: source_share
+SELECT 1, 0 WHERE $1 IS NOT NULL AND $2 IS NOT NULL;
+
 -- name: source_name_elsewhere
 SELECT '', '' WHERE $1 IS NULL AND $2 < 0;
