@@ -19,6 +19,7 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.parse
 import uuid
 
 LICENCES_MAX = 40  # of one package
@@ -85,12 +86,18 @@ def digest(path):
     return [{'alg': 'SHA-256', 'content': hashlib.sha256(path.read_bytes()).hexdigest()}]
 
 
+def purl(package, version, architecture):
+    """As package-url has it: the + of libstdc++6, or of a version, would be read as a blank."""
+    package, version = (urllib.parse.quote(s, safe=':') for s in (package, version))
+    return f'pkg:deb/debian/{package}@{version}?arch={architecture}'
+
+
 def component(name, path, direct, package):
     found = {'type': 'library', 'bom-ref': name, 'name': name}
     properties = [{'name': 'tain:linked', 'value': 'direct' if direct else 'transitive'}]
     if package:
-        of, version, architecture = package
-        found.update(version=version, purl=f'pkg:deb/debian/{of}@{version}?arch={architecture}')
+        of, version, _ = package
+        found.update(version=version, purl=purl(*package))
         properties.append({'name': 'tain:package', 'value': of})
         licences = licences_of(of)
         if licences:

@@ -1,5 +1,6 @@
 #include "cli/enrich_verbs.h"
 
+#include "base/shown.h"
 #include "cli/archive.h"
 #include "cli/cli.h"
 #include "cli/format.h"
@@ -96,7 +97,7 @@ static void print_json(const struct report *r, bool with_sources) {
 }
 
 static void print_lanes(const struct report *r) {
-    char limit[LANE_WORDS_MAX], state[LANE_WORDS_MAX], slots[FORMAT_MAX];
+    char name[200], limit[LANE_WORDS_MAX], state[LANE_WORDS_MAX], slots[FORMAT_MAX];
     if (r->n_lanes == 0) {
         puts("no provider was ever asked: 'tain enrich' begins");
         return;
@@ -108,8 +109,10 @@ static void print_lanes(const struct report *r) {
             snprintf(slots, sizeof slots, "%d of %d", l->slots_taken, l->limits.slots);
         else
             snprintf(slots, sizeof slots, "-");
-        printf("%-20.*s %-14s %-10s %s", STR_FMT(l->name), lane_limit_words(limit, &l->limits),
-               slots, lane_state_words(state, l));
+        snprintf(name, sizeof name, "%.*s", STR_FMT(l->name));
+        shown_in_place(name);
+        printf("%-20s %-14s %-10s %s", name, lane_limit_words(limit, &l->limits), slots,
+               lane_state_words(state, l));
         if (l->state.failures)
             printf("; %d failure%s in a row", l->state.failures, l->state.failures == 1 ? "" : "s");
         fputc('\n', stdout);

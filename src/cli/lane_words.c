@@ -1,5 +1,6 @@
 #include "cli/lane_words.h"
 
+#include "base/shown.h"
 #include "cli/format.h"
 
 #include <inttypes.h>
@@ -39,6 +40,7 @@ static void paused_words(char out[LANE_WORDS_MAX], const struct lane_row *r) {
              r->state.pause == LANE_PAUSED_BY_HAND ? " by hand" : "", instant(since, r->paused_at),
              r->paused_why.n ? ": " : "", (int)(r->paused_why.n < 200 ? r->paused_why.n : 200),
              r->paused_why.n ? r->paused_why.p : "");
+    shown_in_place(out); /* a provider's words */
 }
 
 static void breaker_words(char out[LANE_WORDS_MAX], const struct lane_row *r) {

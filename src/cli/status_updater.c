@@ -1,5 +1,6 @@
 #include "cli/status_updater.h"
 
+#include "base/shown.h"
 #include "cli/format.h"
 
 #include <inttypes.h>
@@ -52,8 +53,11 @@ void updater_status_text(const struct updater_status *u, int64_t now) {
     char age[FORMAT_MAX], number[FORMAT_MAX];
     if (!u->row.holder[0] && !u->row.last_sse_event_at)
         return;
+    char holder[sizeof u->row.holder]; /* another machine says what it is called */
+    memcpy(holder, u->row.holder, sizeof holder);
+    shown_in_place(holder);
     printf("%-16s%14s  %s\n", "updater", is_active(u) ? "active" : "not running",
-           is_active(u) ? u->row.holder : "start one with 'tain up' or 'tain updater'");
+           is_active(u) ? holder : "start one with 'tain up' or 'tain updater'");
     if (u->row.last_sse_event_at)
         printf("%-16s%14s  ago\n", "last event",
                format_duration(age, now - u->row.last_sse_event_at));

@@ -20,13 +20,15 @@ static bool integer(struct json_read r, int64_t *ret) {
     return json_peek(&r) == JSON_NUMBER && json_raw_number(&r, &s) && json_integer_of(s, ret);
 }
 
-/* "none" is compared with what stands there: 0 is also 0.0, other things letter by letter. */
+/* "none" is compared with what stands there: 0 is also 0.0, and where an integer is wanted "00";
+ * other things letter by letter. */
 static bool is_none(const struct map_rule *rule, struct json_read r) {
     int64_t none, there;
     struct strbuf text;
     if (!rule->none.p)
         return false;
-    if (json_peek(&r) == JSON_NUMBER && str_to_i64(rule->none, &none) && integer(r, &there))
+    if ((json_peek(&r) == JSON_NUMBER || rule->type == MAP_INT) && str_to_i64(rule->none, &none) &&
+        integer(r, &there))
         return none == there;
     if (json_peek(&r) == JSON_ARRAY || json_peek(&r) == JSON_OBJECT)
         return false;

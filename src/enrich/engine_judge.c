@@ -135,6 +135,8 @@ enum verdict judge_answered(struct engine *g, struct err *e) {
     while (v == V_OK && done < g->n_answered) {
         struct row *r = g->answered[done];
         struct judgement j = judge(g, r);
+        if (j.error.n) /* a redirect or a page of trouble may repeat what it was asked */
+            j.error = plan_redacted(g->o.plan, j.error, &r->arena);
         v = tell_lane(g, r, &j, e);
         if (v != V_OK)
             break;

@@ -4,8 +4,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define REDACTED_MAX (4 * REQUEST_MAX)
+#define SECRET_MIN 4 /* hiding every shorter one would say more than the text does */
+#define CUT_MIN 6    /* of its beginning, at the end of a text */
 
 static const char *from_process(const char *name) {
     return getenv(name);
@@ -76,27 +79,57 @@ static void replace(char *text, size_t size, struct str old, struct str name) {
 
 void plan_redact(const struct enrich_plan *p, struct err *e) {
     for (size_t i = 0; e && i < p->n_variables; i++)
-        if (p->variables[i].value.n >= 4)
+        if (p->variables[i].value.n >= SECRET_MIN)
             replace(e->msg, sizeof e->msg, p->variables[i].value, p->variables[i].name);
+}
+
+/* How many bytes here are the secret, or its beginning where the text was cut off. */
+static size_t bytes_of(struct str rest, struct str secret) {
+    bool cut = rest.n < secret.n;
+    size_t n = cut ? rest.n : secret.n;
+    return n >= (cut ? CUT_MIN : SECRET_MIN) && memcmp(rest.p, secret.p, n) == 0 ? n : 0;
+}
+
+/* The value of a header, without the scheme of a token; none of those that say what is liked. */
+static struct str header_secret(struct str header) {
+    if (strncasecmp(header.p, "Accept", 6) == 0)
+        return STR_NONE;
+    size_t from = header.n;
+    while (from > 0 && !strchr(" \t:", header.p[from - 1]))
+        from--;
+    return (struct str){header.p + from, header.n - from};
+}
+
+/* The longest that stands here. *ret_name is that of its variable, NULL when it has none. */
+static size_t secret_at(const struct enrich_plan *p, struct str rest, const char **ret_name) {
+    size_t best = 0, n;
+    *ret_name = NULL;
+    for (size_t i = 0; i < p->n_variables; i++)
+        if ((n = bytes_of(rest, p->variables[i].value)) > best) {
+            best = n;
+            *ret_name = p->variables[i].name.p;
+        }
+    for (size_t i = 0; i < p->n_providers; i++)
+        for (size_t k = 0; k < p->providers[i].n_headers; k++)
+            if ((n = bytes_of(rest, header_secret(p->providers[i].headers[k]))) > best) {
+                best = n;
+                *ret_name = NULL;
+            }
+    return best;
 }
 
 struct str plan_redacted(const struct enrich_plan *p, struct str text, struct arena *a) {
     CLEANUP(strbuf_release) struct strbuf b;
     strbuf_init(&b, REDACTED_MAX);
-    for (size_t at = 0; at < text.n;) {
-        const struct plan_variable *found = NULL;
-        for (size_t i = 0; i < p->n_variables; i++) {
-            const struct plan_variable *v = &p->variables[i];
-            if (v->value.n >= 4 && v->value.n <= text.n - at &&
-                memcmp(text.p + at, v->value.p, v->value.n) == 0 &&
-                (!found || v->value.n > found->value.n))
-                found = v;
-        }
-        if (found)
-            strbuf_addf(&b, "${%s}", found->name.p);
+    for (size_t at = 0, n; at < text.n; at += n) {
+        const char *name;
+        n = secret_at(p, (struct str){text.p + at, text.n - at}, &name);
+        if (n == 0)
+            strbuf_add(&b, text.p + at, n = 1);
+        else if (name)
+            strbuf_addf(&b, "${%s}", name);
         else
-            strbuf_addc(&b, text.p[at]);
-        at += found ? found->value.n : 1;
+            strbuf_adds(&b, "(a secret)");
     }
     return arena_str(a, strbuf_str(&b));
 }

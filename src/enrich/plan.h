@@ -74,7 +74,8 @@ MUST_CHECK enum verdict plan_reach(const struct enrich_plan *p, const struct pro
 /* Puts ${NAME} for what the file took from the environment (values of four bytes and more) in a
  * message that came from elsewhere. */
 void plan_redact(const struct enrich_plan *p, struct err *e);
-/* The same for a text of any length; the copy is in the arena. */
+/* The same for a text of any length, also for tokens and headers that stand in the file itself, and
+ * for the beginning of a secret at the end of a text. The copy is in the arena. */
 struct str plan_redacted(const struct enrich_plan *p, struct str text, struct arena *a);
 
 #endif

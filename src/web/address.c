@@ -90,16 +90,27 @@ void address_print(const struct sockaddr *address, char *out, size_t size) {
         snprintf(out, size, "unknown");
 }
 
+/* Nothing, or a colon and digits. */
+static bool is_port(const char *p, const char *end) {
+    if (p < end && *p++ != ':')
+        return false;
+    while (p < end && *p >= '0' && *p <= '9')
+        p++;
+    return p == end;
+}
+
 /* Without ":PORT" behind it, and without the brackets of an IPv6 address. False: it is not one. */
 static bool bare_host(struct str host, char out[256], bool *ret_v6) {
     const char *end = host.p + host.n, *p = host.p, *stop;
     *ret_v6 = host.n && *p == '[';
     if (*ret_v6) {
         stop = memchr(++p, ']', host.n - 1);
-        if (!stop || (stop + 1 < end && stop[1] != ':'))
+        if (!stop || !is_port(stop + 1, end))
             return false;
         end = stop;
     } else if ((stop = memchr(p, ':', host.n))) {
+        if (!is_port(stop, end))
+            return false;
         end = stop;
     }
     size_t n = (size_t)(end - p);

@@ -84,6 +84,13 @@ static char *behind_authority(char *p) {
     return *slash == '/' ? slash : NULL;
 }
 
+struct str uri_authority(const struct request *r) {
+    const char *uri = r->uri ? r->uri : r->line;
+    if (strncmp(uri, "http://", 7) != 0)
+        return STR_NONE;
+    return (struct str){uri + 7, strcspn(uri + 7, "/?")};
+}
+
 enum verdict parse_uri(struct request *r, struct err *e) {
     char *uri = r->uri ? r->uri : r->line;
     char *path = behind_authority(uri), *end = uri + r->uri_n;

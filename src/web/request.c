@@ -6,6 +6,7 @@
 #include "web/web_metrics.h"
 #include "web/ws_door.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,8 +178,10 @@ static enum MHD_Result answer_preflight(struct request *r) {
 static bool addressed_to_us(struct request *r) {
     if (str_eqc(r->call.path, "/healthz") || str_eqc(r->call.path, "/readyz"))
         return true;
-    const char *host = header(r, MHD_HTTP_HEADER_HOST);
-    return host_allowed(&r->loop->web->o.hosts, str_of(host));
+    const struct host_rule *rule = &r->loop->web->o.hosts;
+    struct str named = uri_authority(r);
+    return host_allowed(rule, str_of(header(r, MHD_HTTP_HEADER_HOST))) &&
+           (!named.p || host_allowed(rule, named));
 }
 
 /* Finds the route. 0, or the status of the refusal. */
@@ -207,9 +210,24 @@ struct framing {
     bool odd;
 };
 
+/* "Content-Length : 4" is one to some servers and none to others. The HTTP library takes any name,
+ * also none at all, and what stands behind a bare CR for the rest of a value. */
+static bool is_header(const char *name, const char *value) {
+    if (!*name)
+        return false;
+    for (const char *p = name; *p; p++)
+        if (!isalnum((unsigned char)*p) && !strchr("!#$%&'*+-.^_`|~", *p))
+            return false;
+    for (const char *p = value; p && *p; p++)
+        if (((unsigned char)*p < ' ' && *p != '\t') || *p == 0x7f)
+            return false;
+    return true;
+}
+
 static enum MHD_Result count_framing(void *arg, enum MHD_ValueKind kind UNUSED, const char *name,
                                      const char *value) {
     struct framing *f = arg;
+    f->odd |= !is_header(name, value);
     f->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
     if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
         f->lengths++;

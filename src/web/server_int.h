@@ -147,6 +147,8 @@ void reply_flowing(struct request *r, bool gzip);
 
 /* parse.c: decodes the URI into path and parameters. V_INVALID says what is wrong with it. */
 MUST_CHECK enum verdict parse_uri(struct request *r, struct err *e);
+/* The host of a request line that names one, which goes before the Host header. */
+struct str uri_authority(const struct request *r);
 
 /* The parameters of a form; the text is decoded in place. */
 MUST_CHECK enum verdict parse_form(struct call *c, char *text, size_t n, struct err *e);

@@ -3,6 +3,7 @@
     test_sbom.py PROGRAM
 """
 
+import hashlib
 import json
 import pathlib
 import re
@@ -51,7 +52,8 @@ class Bill(unittest.TestCase):
                 self.assertEqual(list(entry), ['license'])
                 self.assertTrue(entry['license'].get('id') or entry['license'].get('name'))
             if 'purl' in component:
-                self.assertRegex(component['purl'], r'^pkg:deb/debian/[^@]+@[^?]+\?arch=\w+$')
+                self.assertRegex(component['purl'], r'^pkg:deb/debian/[\w.%-]+@[\w.:~%-]+'
+                                 r'\?arch=\w+$')
 
     def test_references_lead_somewhere(self):
         refs = [c['bom-ref'] for c in self.bill['components']] + ['tain']
@@ -74,6 +76,22 @@ class Bill(unittest.TestCase):
             self.assertFalse(without)
             licensed = [n for n, c in components.items() if c.get('licenses')]
             self.assertGreater(len(licensed), len(components) // 2)
+
+    def test_what_a_process_has_loaded(self):
+        """By their contents: a process maps the file that a name leads to."""
+        run = subprocess.Popen([PROGRAM, 'demo'], stdout=subprocess.PIPE, text=True)
+        try:
+            self.assertIn('demo upstream', run.stdout.readline())
+            maps = pathlib.Path(f'/proc/{run.pid}/maps').read_text()
+        finally:
+            run.kill()
+            run.communicate()
+        loaded = set(re.findall(r' (/\S+\.so(?:\.\S+)?)$', maps, re.M))
+        self.assertGreater(len(loaded), 20)
+        listed = {c['hashes'][0]['content'] for c in self.bill['components'] if 'hashes' in c}
+        for path in loaded:
+            digest = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+            self.assertIn(digest, listed, path)
 
 
 if __name__ == '__main__':

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 from lib import (ANSWER, BUILD, E2E, EXIT_DONE, EXIT_FAILED, EXIT_UNRESOLVED, EXIT_USAGE, LEAST,
@@ -358,15 +359,19 @@ class Serve(Units):
 
     def status_of(self, path):
         address = self.settings['TAIN_LISTEN']
-        with urllib.request.urlopen(f'http://{address}{path}', timeout=ANSWER) as answer:
-            return answer.status
+        try:
+            with urllib.request.urlopen(f'http://{address}{path}', timeout=ANSWER) as answer:
+                return answer.status
+        except urllib.error.HTTPError as refused:
+            return refused.code
 
     def test_up_and_down(self):
         self.fill()
         run = self.serve(watchdog=2)
         self.wait_ready(run)
         self.wait_status(run, r'^serving on port \d+: \d+ connections$')
-        self.assertEqual([self.status_of(path) for path in ('/', '/readyz', '/metrics')], [200] * 3)
+        for path in ('/', '/readyz', '/metrics'):
+            wait_until(lambda: self.status_of(path) == 200, what=path)
         beats = len(run.listener.all('WATCHDOG'))
         wait_until(lambda: len(run.listener.all('WATCHDOG')) >= beats + 3, what='the watchdog')
         run.signal(signal.SIGTERM)

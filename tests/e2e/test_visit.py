@@ -3,8 +3,10 @@ come out and nothing else does; what is too much, too slow or not a page is told
 leads to an address that is not public."""
 
 import json
+import shutil
 import ssl
 import subprocess
+import sys
 import tempfile
 import unittest
 import urllib.parse
@@ -165,6 +167,54 @@ class OverTls(Visiting):
         for url in (self.at('plain'), f'https://{article.NAME}/', 'https://localhost:8443/'):
             self.assertEqual(self.known(url, allow='')['class'], 'refused', url)
         self.assertEqual(self.site.connections, 0)
+
+
+OWN = '93.184.216.34'  # a public number, of this machine in a network of its own
+# Serves there, has TOOL visit it, and says what it said and how many requests came.
+ALONE = '''
+import http.server, subprocess, sys, threading
+asked = []
+class Page(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        asked.append(self.path)
+        self.send_response(200)
+        self.end_headers()
+    def log_message(self, *_):
+        pass
+server = http.server.ThreadingHTTPServer((sys.argv[2], 8080), Page)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+subprocess.run([sys.argv[1], sys.argv[3], f"http://{sys.argv[2]}:8080/"], check=True)
+print(len(asked))
+'''
+
+
+def why_not_alone():
+    if not (shutil.which('unshare') and shutil.which('ip')):
+        return 'unshare or ip is not installed'
+    done = subprocess.run(['unshare', '--net', 'ip', 'link', 'set', 'lo', 'up'],
+                          stderr=subprocess.DEVNULL)
+    return 'no network of its own can be made here' if done.returncode else None
+
+
+@unittest.skipIf(why_not_alone(), why_not_alone())
+class OwnNumber(unittest.TestCase):
+    """A public address is an inner one when it is our own; only the connection shows that."""
+
+    def visit(self, *allow):
+        done = subprocess.run(
+            ['unshare', '--net', 'sh', '-c', f'ip link set lo up && ip addr add {OWN}/32 dev lo && '
+             'exec "$@"', 'alone', sys.executable, '-c', ALONE, TOOL, OWN, *allow],
+            stdout=subprocess.PIPE, check=True, text=True, timeout=PATIENCE, env=environment())
+        said, asked = done.stdout.splitlines()
+        return json.loads(said), int(asked)
+
+    def test_refused_before_anything_is_asked(self):
+        said, asked = self.visit('')
+        self.assertEqual((said['class'], said['rule'], asked), ('refused', 'own', 0))
+
+    def test_with_an_allowance(self):
+        said, asked = self.visit(f'{OWN}:8080')
+        self.assertEqual((said['class'], asked), ('ok', 1))
 
 
 if __name__ == '__main__':

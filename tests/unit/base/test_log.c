@@ -88,6 +88,8 @@ static void logfmt_quotes_what_it_must(void **state UNUSED) {
         {"\x1B[31mred", "\"\\u001b[31mred\""}, /* nor colour a terminal */
         {"caf\xC3\xA9", "\"caf\xC3\xA9\""},
         {"bad\xFF", "\"bad\xEF\xBF\xBD\""},
+        {"C1 \xC2\x9B", "\"C1 \\u009b\""},
+        {"back \xE2\x80\xAE.", "\"back \\u202e.\""},
     };
     log_setup(LOG_INFO, LOG_TEXT);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

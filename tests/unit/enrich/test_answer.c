@@ -300,6 +300,7 @@ static void none_means_null(void **state) {
     assert_string_equal(read_value(year, &small, "0").values.p, "{\"c\":null}");
     assert_string_equal(read_value(year, &small, "0.0").values.p, "{\"c\":null}");
     assert_string_equal(read_value(year, &small, "\"0\"").values.p, "{\"c\":null}");
+    assert_string_equal(read_value(year, &small, "\"00\"").values.p, "{\"c\":null}");
     assert_string_equal(read_value(year, &small, "1").values.p, "{\"c\":1}");
     struct map_rule word = {.type = MAP_TEXT, .none = STR("unknown")};
     assert_string_equal(read_value(word, &text, "\"unknown\"").values.p, "{\"c\":null}");

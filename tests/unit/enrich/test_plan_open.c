@@ -167,6 +167,29 @@ static void the_environment_stays_out_of_messages(void **state) {
     assert_int_equal(strlen(long_one.msg), sizeof long_one.msg - 1);
 }
 
+/* What a provider says may repeat what it was asked, whole or up to where the text was cut. */
+static void nor_do_tokens_and_headers(void **state) {
+    (void)state;
+    static const struct {
+        const char *given, *want;
+    } rows[] = {
+        {"", ""},
+        {"HTTP 500", "HTTP 500"},
+        {"to https://b/?k=s3cret&a=s3cret", "to https://b/?k=${TOKEN}&a=${TOKEN}"},
+        {"no such key: written-here!", "no such key: (a secret)!"},
+        {"Bearer token-in-the-file", "Bearer (a secret)"},
+        {"beginning with: written-", "beginning with: (a secret)"},
+        {"beginning with: writ", "beginning with: writ"},
+        {"not text/plain", "not text/plain"},
+    };
+    struct provider *p = &plan.providers[0];
+    p->headers[p->n_headers++] = STR("X-Key: written-here");
+    p->headers[p->n_headers++] = STR("Authorization: Bearer token-in-the-file");
+    p->headers[p->n_headers++] = STR("Accept: text/plain");
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_string_equal(plan_redacted(&plan, str_of(rows[i].given), &arena).p, rows[i].want);
+}
+
 static void types_must_go_into_their_columns(void **state) {
     (void)state;
     struct source *opened[2];
@@ -192,6 +215,7 @@ int main(void) {
         CASE(what_the_store_refuses_has_a_line),
         CASE(all_or_none),
         CASE(the_environment_stays_out_of_messages),
+        CASE(nor_do_tokens_and_headers),
         CASE(types_must_go_into_their_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -189,6 +189,21 @@ static void test_an_unknown_certificate_is_refused(void **state) {
     http_free(c);
 }
 
+/* Sound, and of somebody we trust, but for another name. */
+static void test_the_certificate_of_another_is_refused(void **state) {
+    (void)state;
+    if (!peer.up)
+        skip();
+    char other[sizeof peer.root];
+    snprintf(other, sizeof other, "https://localhost%s", strrchr(peer.root, ':'));
+    struct http_options o = fetch_options(&clock_machine);
+    o.ca_file = peer.cert;
+    struct http_client *c = fetch_client(&o);
+    assert_int_equal(fetch(c, peer.root, "/1").cls, NET_OK);
+    assert_int_equal(fetch(c, other, "/1").cls, NET_TLS);
+    http_free(c);
+}
+
 static void test_size_limit_and_status(void **state) {
     (void)state;
     if (!peer.up)
@@ -212,6 +227,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_many_streams_over_few_connections),
         cmocka_unit_test(test_an_unknown_certificate_is_refused),
+        cmocka_unit_test(test_the_certificate_of_another_is_refused),
         cmocka_unit_test(test_size_limit_and_status),
     };
     return cmocka_run_group_tests(tests, start, stop);
