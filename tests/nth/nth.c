@@ -13,19 +13,23 @@
 
 #define MOST_CALLS (1 << 20)
 #define SPREAD 4     /* of the calls between, how many are tried without NTH=all */
+#define MOST_WRONG 5 /* of one kind; then it is enough */
 #define PATIENCE 600 /* seconds, after which a scenario hangs */
 
 /* What a child leaves to its parent. */
 struct told {
     bool fired, repeated; /* repeated: what failed was judged so, and done again */
     char function[64];
-    size_t n; /* calls that could have failed */
+    const void *place; /* of the call that failed */
+    size_t at;         /* its number */
+    size_t n;          /* calls that could have failed */
     const void *places[MOST_CALLS];
 };
 
 static struct told *told;
 static enum nth_kind kind;
-static size_t fail_at; /* 0: only count */
+static size_t fail_at;         /* 0: only count */
+static const void *fail_place; /* instead: the first call of this place */
 static _Thread_local bool on;
 static char folder[200];
 
@@ -78,9 +82,12 @@ bool nth_hit(unsigned which, const char *function, const void *place) {
         return false;
     if (told->n < MOST_CALLS)
         told->places[told->n] = place;
-    if (++told->n != fail_at)
+    bool due = ++told->n == fail_at || (place == fail_place && !told->fired);
+    if (!due)
         return false;
     told->fired = true;
+    told->place = place;
+    told->at = told->n;
     snprintf(told->function, sizeof told->function, "%s", function);
     return true;
 }
@@ -148,12 +155,14 @@ static int remove_one(const char *path, const struct stat *st UNUSED, int what U
     return remove(path);
 }
 
-/* One run in a child. Its exit status; what it said is in `said`. */
-static int run_one(const struct nth_scenario *s, size_t n, char *said, size_t size) {
+/* One run in a child, whose n-th call fails or the first of a place. Its exit status; what it said
+ * is in `said`. */
+static int run_one(const struct nth_scenario *s, size_t n, const void *place, char *said,
+                   size_t size) {
     FILE *out = tmpfile();
     make_folder();
     told->fired = told->repeated = false;
-    told->n = 0;
+    told->n = told->at = 0;
     told->function[0] = '\0';
     fflush(NULL);
     pid_t pid = fork();
@@ -162,6 +171,7 @@ static int run_one(const struct nth_scenario *s, size_t n, char *said, size_t si
         dup2(fileno(out), STDERR_FILENO);
         alarm(PATIENCE);
         fail_at = n;
+        fail_place = place;
         s->run();
         on = false;
         exit(0);
@@ -190,66 +200,84 @@ static bool every_call(void) {
     return all && strcmp(all, "all") == 0;
 }
 
-/* In the quick form: where a place in the code calls for the first time, and some between. */
-static bool *choose(size_t total) {
-    bool *chosen = calloc(total + 1, 1);
-    if (every_call()) {
-        memset(chosen, true, total + 1);
-        return chosen;
-    }
-    for (size_t i = 0; i < total && i < MOST_CALLS; i++) {
-        size_t earlier = 0;
-        while (earlier < i && told->places[earlier] != told->places[i])
-            earlier++;
-        chosen[i + 1] = earlier == i;
-    }
-    for (size_t i = 1; i <= SPREAD && total; i++)
-        chosen[1 + (total - 1) * i / SPREAD] = true;
-    return chosen;
-}
-
-static void note_fired(const char *function) {
+/* The function that failed, and where it would have returned to in the file of the program. */
+static void note_fired(void) {
+    extern const char __executable_start[];
     const char *path = getenv("NTH_FIRED");
     FILE *f = path ? fopen(path, "a") : NULL;
     if (f) {
-        fprintf(f, "%s\n", function);
+        fprintf(f, "%s %zx\n", told->function,
+                (size_t)((const char *)told->place - __executable_start));
         fclose(f);
     }
 }
 
-static int report(const struct nth_scenario *s, const char *name, size_t n, int status,
-                  const char *said) {
-    printf("not ok %s, %s, call %zu (%s): %s %d\n%s\n", s->name, name, n, told->function,
-           WIFSIGNALED(status) ? "signal" : "exit",
-           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), said);
-    return 1;
+/* A scenario with one kind of failures. */
+struct trial {
+    const struct nth_scenario *s;
+    const char *name; /* of the kind */
+    int tried, wrong;
+    char said[20000];
+};
+
+static void report(struct trial *t, int status) {
+    printf("not ok %s, %s, call %zu (%s): %s %d\n%s\n", t->s->name, t->name, told->at,
+           told->function, WIFSIGNALED(status) ? "signal" : "exit",
+           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), t->said);
+    t->wrong++;
+}
+
+/* Whether something failed. */
+static bool try_one(struct trial *t, size_t n, const void *place) {
+    int status = run_one(t->s, n, place, t->said, sizeof t->said);
+    bool fired = told->fired;
+    if (fired) {
+        t->tried++;
+        note_fired();
+    }
+    if (!ended_well(status, t->said))
+        report(t, status);
+    return fired;
+}
+
+static bool is_among(const void *place, const void *const *places, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (places[i] == place)
+            return true;
+    return false;
+}
+
+/* The first call of each place in the code, and some between. By place, not by number: where
+ * sockets are waited for, the numbers differ from one run to the next. */
+static void try_some(struct trial *t, size_t total) {
+    size_t n = total < MOST_CALLS ? total : MOST_CALLS, different = 0;
+    const void **places = calloc(n + 1, sizeof *places);
+    for (size_t i = 0; i < n; i++)
+        if (!is_among(told->places[i], places, different))
+            places[different++] = told->places[i];
+    for (size_t i = 0; i < different && t->wrong < MOST_WRONG; i++)
+        try_one(t, 0, places[i]);
+    for (size_t i = 1; i <= SPREAD && total > different + SPREAD && t->wrong < MOST_WRONG; i++)
+        try_one(t, 1 + (total - 1) * i / SPREAD, NULL);
+    free(places);
 }
 
 static int run_kind(const struct nth_scenario *s, const char *name) {
-    static char said[20000];
-    int wrong = 0, tried = 0;
-    int status = run_one(s, 0, said, sizeof said);
-    if (!ended_well(status, said))
-        return report(s, name, 0, status, said);
+    static struct trial t;
+    t.s = s;
+    t.name = name;
+    t.tried = t.wrong = 0;
+    try_one(&t, 0, NULL);
     size_t total = told->n;
-    bool *chosen = choose(total);
-    bool fired = total > 0;
-    for (size_t n = 1; (n <= total || (every_call() && fired)) && wrong < 5; n++) {
-        if (n <= total && !chosen[n])
-            continue;
-        status = run_one(s, n, said, sizeof said);
-        fired = told->fired;
-        tried += fired;
-        if (fired)
-            note_fired(told->function);
-        if (!ended_well(status, said))
-            wrong += report(s, name, n, status, said);
-    }
-    free(chosen);
-    printf("%s %s, %s: %d of %zu calls failed in turn\n", wrong ? "not ok" : "ok", s->name, name,
-           tried, total);
+    if (t.wrong == 0 && !every_call())
+        try_some(&t, total);
+    bool fired = total > 0 && every_call();
+    for (size_t n = 1; t.wrong < MOST_WRONG && (fired || (every_call() && n <= total)); n++)
+        fired = try_one(&t, n, NULL);
+    printf("%s %s, %s: %d of %zu calls failed in turn\n", t.wrong ? "not ok" : "ok", s->name, name,
+           t.tried, total);
     fflush(stdout);
-    return wrong;
+    return t.wrong;
 }
 
 int nth_main(int argc, char **argv, const struct nth_scenario *all, size_t n) {

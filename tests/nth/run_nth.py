@@ -17,11 +17,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 
 import check_calls  # noqa: E402
+import places  # noqa: E402
 from postgres import Postgres, find_bin  # noqa: E402
 
 PROGRAM, BUILD = sys.argv[1], pathlib.Path(sys.argv[2])
 TABLE = (HERE / "calls.txt").read_text()
+EXCUSES = places.read_excuses(places.EXCUSES.read_text())
 fired = set()  # functions that were made to fail
+struck = set()  # places in the program that called them
 complete = set()  # groups that have run
 
 
@@ -31,7 +34,9 @@ def run(test, group, **env):
         done = subprocess.run([PROGRAM, group], text=True, errors="replace",
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               env=dict(os.environ, TMPDIR=folder, NTH_FIRED=str(noted), **env))
-        fired.update(noted.read_text().split())
+        text = noted.read_text()
+        fired.update(line.split()[0] for line in text.splitlines())
+        struck.update(places.read_fired(text))
     print(done.stdout, end="", flush=True)
     test.assertEqual(done.returncode, 0, done.stdout)
     complete.add(group)
@@ -57,8 +62,25 @@ class TestCalls(unittest.TestCase):
                       self.faults(more))
 
 
+class TestPlaces(unittest.TestCase):
+    """The places that call them are those of the program."""
+
+    def test_a_place_that_did_not_fail_is_seen(self):
+        left = places.untried(PROGRAM, set(), (), {})
+        self.assertIn("src/db/sqlite.c sqlite_script sqlite3_exec", left)
+        self.assertIn("src/mirror/dump_write.c dump_finish fsync", left)
+        self.assertFalse([place for place in left if not place.startswith("src/")])
+
+    def test_an_excuse_for_nothing_is_seen(self):
+        excuses = {"src/db/sqlite.c nobody sqlite3_exec": "gone"}
+        self.assertEqual(places.idle(PROGRAM, set(), excuses), list(excuses))
+
+
 class TestNth(unittest.TestCase):
     """Each layer with each call failing once. In the order of their names: the last looks back."""
+
+    def test_base(self):
+        run(self, "base/")
 
     def test_db(self):
         run(self, "db/sqlite")
@@ -85,11 +107,20 @@ class TestNth(unittest.TestCase):
         run(self, "web/")
 
     def test_z_every_function_has_failed(self):
-        if len(complete) < 8:
+        if len(complete) < 9:
             self.skipTest("not all of them have run to their end")
         rows = check_calls.read_table(TABLE)
         left = {name for name, family in rows.items() if family not in ("-", "says")} - fired
         self.assertEqual(left, set(), "in calls.txt, and no scenario makes them fail")
+
+    def test_z_every_place_has_failed(self):
+        if len(complete) < 9:
+            self.skipTest("not all of them have run to their end")
+        says = {name for name, family in check_calls.read_table(TABLE).items() if family == "says"}
+        left = places.untried(PROGRAM, struck, says, EXCUSES)
+        self.assertFalse(left, "no scenario makes these fail, and places.txt has no word of them:\n"
+                         + "\n".join(left))
+        self.assertEqual(places.idle(PROGRAM, struck, EXCUSES), [], "in places.txt, and not so")
 
 
 if __name__ == "__main__":

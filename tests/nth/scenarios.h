@@ -4,6 +4,10 @@
 
 #include "nth.h"
 
+void base_stop(void);
+void base_settings(void);
+void base_identity(void);
+void base_figures(void);
 void db_sqlite(void);
 void db_postgres(void);
 void store_sqlite(void);
@@ -14,8 +18,10 @@ void catchup(void);
 void dump_new(void);
 void dump_resume(void);
 void dump_lines(void);
+void dump_skip(void);
 void net_start(void);
 void net_http(void);
+void net_unwatched(void);
 void net_visit(void);
 void net_stream(void);
 void net_probe(void);

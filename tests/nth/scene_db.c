@@ -116,6 +116,21 @@ static enum verdict use_made(struct db *db, struct err *e) {
     return v;
 }
 
+/* SQLite: one that fails for a row is no broken statement, and it is asked whether it is. */
+static enum verdict use_refused(struct db *db, struct err *e) {
+    int stmt;
+    enum verdict v = db_add(db, "refused", "SELECT abs(-9223372036854775807 - 1)", &stmt, e);
+    if (v != V_OK)
+        return v;
+    int64_t n = 0;
+    bool fired = nth_fired();
+    v = db_run_int(db, stmt, DB_NO_VALS, &n, e);
+    nth_check(v == V_INVALID || (!fired && nth_fired() && v != V_OK), "%s: %s", verdict_name(v),
+              e->msg);
+    db_drop(db, stmt);
+    return v == V_INVALID ? V_OK : v;
+}
+
 static enum verdict hear_bell(struct db *db, struct err *e) {
     bool rung = false;
     enum verdict v = db_listen(db, "nth_bell", e);
@@ -140,8 +155,8 @@ static enum verdict all_of_it(struct db *db, struct err *e) {
         v = read_rows(db, e);
     if (v == V_OK)
         v = use_made(db, e);
-    if (v == V_OK && is_pg)
-        v = hear_bell(db, e);
+    if (v == V_OK)
+        v = is_pg ? hear_bell(db, e) : use_refused(db, e);
     return v;
 }
 

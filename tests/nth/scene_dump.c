@@ -103,6 +103,51 @@ static void write_until(bool compress, bool resume, int hi) {
     nth_check(false, "it cannot be gone on with: %s", e.msg);
 }
 
+/* Where a reading stood behind a line, and what the line says. */
+struct stand {
+    int64_t bytes, mark;
+    char text[200];
+};
+
+/* The line behind `from`; NULL: the first. */
+static enum verdict read_behind(const struct stand *from, struct stand *ret, struct err *e) {
+    struct dump_reader *r = NULL;
+    struct dump_line line;
+    const struct dump_read_options o = {.path = path, .stop = &stop};
+    enum verdict v = dump_open(&o, &r, e);
+    if (v != V_OK)
+        return v;
+    if (from)
+        v = dump_skip_to(r, from->bytes, from->mark, e);
+    if (v == V_OK)
+        v = dump_next(r, &line, e);
+    if (v == V_OK) {
+        *ret = (struct stand){.bytes = dump_text_bytes(r), .mark = dump_mark(r)};
+        snprintf(ret->text, sizeof ret->text, "%.*s", STR_FMT(line.text));
+    }
+    dump_close(r);
+    return v;
+}
+
+/* An import that was cut off goes on behind the line it had. */
+void dump_skip(void) {
+    struct err e = {0};
+    struct stand first, second = {0};
+    char wanted[200];
+    set_up();
+    write_until(false, false, LO);
+    nth_check(read_behind(NULL, &first, &e) == V_OK, "%s", e.msg);
+    line_of(2, false, wanted);
+    nth_on();
+    enum verdict v = read_behind(&first, &second, &e);
+    nth_off();
+    if (!nth_judge("dump_skip_to", v, &e, strcmp(second.text, wanted) == 0))
+        nth_check(read_behind(&first, &second, &e) == V_OK, "%s", e.msg);
+    nth_check(strcmp(second.text, wanted) == 0, "'%s', not '%s'", second.text, wanted);
+    stop_release(&stop);
+    unlink(path);
+}
+
 void dump_new(void) {
     for (int compress = 0; compress < 2; compress++) {
         set_up();

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NO_CA "/dev/null" /* nothing here is https that answers */
+
 static struct server server;
 
 struct seen {
@@ -35,6 +37,8 @@ static struct http_client *new_client(const struct clock *clock) {
     struct http_options o = fetch_options(clock);
     struct http_client *c = NULL;
     struct err e = {0};
+    o.ca_file = NO_CA;
+    o.max_connections = 64; /* more than there are before a server is known */
     enum verdict v = http_new(&o, &c, &e);
     if (!nth_judge("http_new", v, &e, c))
         v = http_new(&o, &c, &e);
@@ -151,7 +155,26 @@ void net_http(void) {
     ask(c, &(struct http_request){.url = url_of("/redirect/relative")}, NET_OK, "moved");
     struct seen s = ask(c, &(struct http_request){.url = url_of("/retry/7")}, NET_HTTP_429, "");
     nth_check(s.status == 429, "%ld", s.status);
+    ask(c, &(struct http_request){.url = url_of("/redirect/port")}, NET_REDIRECT,
+        "the body of a redirect");
+    char nobody[100];
+    snprintf(nobody, sizeof nobody, "https://127.0.0.1:%d/", server_unused_port());
+    ask(c, &(struct http_request){.url = nobody}, NET_CONNECT, "");
     post(c);
+    http_free(c);
+    nth_off();
+    server_stop(&server);
+}
+
+/* A socket that cannot be watched: its transfer ends by its time-out, and the next is as good as
+ * ever. */
+void net_unwatched(void) {
+    server_start(&server);
+    nth_on();
+    struct http_client *c = new_client(&clock_machine);
+    for (int i = 0; i < 2; i++)
+        ask(c, &(struct http_request){.url = url_of("/ok/hello"), .timeout_ms = 200}, NET_OK,
+            "hello");
     http_free(c);
     nth_off();
     server_stop(&server);
@@ -173,7 +196,11 @@ void net_visit(void) {
         nth_check(guard_new(&o, &g, &e) == V_OK, "%s", e.msg);
     struct http_client *c = new_client(&clock);
     ask(c, &(struct http_request){.url = url_of("/page/hello"), .guard = g}, NET_OK, "hello");
-    char inner[100];
+    char inner[100], path[100];
+    snprintf(path, sizeof path, "/to/%s/page/there", server.root);
+    ask(c, &(struct http_request){.url = url_of(path), .guard = g}, NET_OK, "there");
+    snprintf(inner, sizeof inner, "http://\uff11\uff12\uff17.0.0.1:%d/page/hello", server.port);
+    ask(c, &(struct http_request){.url = inner, .guard = g}, NET_OK, "hello");
     snprintf(inner, sizeof inner, "http://localhost:%d/page/hello", server.port);
     int before = server.requests;
     struct seen s = {0};
@@ -201,10 +228,11 @@ static enum stream_phase step(struct stream_client *c, int64_t deadline, bool ho
     return phase;
 }
 
-/* The first bytes come while nobody wants them; then they are taken, then the server hangs up. */
+/* The server sends to another address. There the first bytes come while nobody wants them; then
+ * they are taken, then the server hangs up. */
 static bool listen_once(struct stream_client *c, const char *url) {
     struct err e = {0};
-    bool said = false, over = false;
+    bool moved = false, said = false, over = false;
     heard[0] = '\0';
     nth_on();
     enum verdict v = stream_open(c, url, &e);
@@ -216,7 +244,12 @@ static bool listen_once(struct stream_client *c, const char *url) {
         phase = step(c, NO_DEADLINE, phase == STREAM_OPENING);
         if (phase == STREAM_OPEN && !heard[0])
             step(c, 0, true);
-        if (!said && peer_called(&peer)) {
+        if (!moved && peer_called(&peer)) {
+            peer_say(&peer, "HTTP/1.1 307 X\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n");
+            peer_hang_up(&peer);
+            moved = true;
+        } else if (!said && peer_called(&peer)) {
+            nth_check(strstr(peer.request, "GET /there "), "asked for %s", peer.request);
             peer_say(&peer, "%sdata: 1\n\n", PEER_HEAD);
             said = true;
         }
@@ -241,6 +274,7 @@ void net_stream(void) {
     snprintf(url, sizeof url, "%s/v0/updates.json", peer.root);
     const struct stream_options o = {.clock = &clock,
                                      .user_agent = "tain-test",
+                                     .ca_file = NO_CA,
                                      .connect_timeout_ms = 120000,
                                      .max_redirects = 3};
     nth_on();
@@ -254,7 +288,9 @@ void net_stream(void) {
         good = listen_once(c, url);
     }
     nth_check(good, "no stream, and none at the next try");
+    nth_on();
     stream_free(c);
+    nth_off();
     peer_close(&peer);
 }
 
@@ -262,8 +298,10 @@ void net_probe(void) {
     struct probe_result r;
     struct err e = {0};
     server_start(&server);
-    const struct probe_options o = {
-        .url = url_of("/ok/hello"), .user_agent = "tain-test", .timeout_ms = 120000};
+    const struct probe_options o = {.url = url_of("/ok/hello"),
+                                    .user_agent = "tain-test",
+                                    .ca_file = NO_CA,
+                                    .timeout_ms = 120000};
     nth_on();
     enum verdict v = probe_url(&o, &r, &e);
     nth_off();

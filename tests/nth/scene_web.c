@@ -43,5 +43,7 @@ void web_start_up(void) {
     nth_off();
     if (!nth_judge("web_start", v, &e, w && answers(web_port(w))))
         nth_check(web_start(&o, &w, &e) == V_OK && answers(web_port(w)), "%s", e.msg);
+    nth_on();
     web_stop(w);
+    nth_off();
 }
