@@ -5,17 +5,24 @@ DESTDIR ?=
 # Where services look for their configuration; an installation for oneself keeps to its own folder.
 SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
 
-.PHONY: all build test demo bench rehearse fuzz sanitize lint crash nth torture hosts \
+.PHONY: all help build test demo bench rehearse fuzz sanitize lint crash nth torture hosts \
     install deb sbom clean
 
+# What is built when nothing is named.
 all: build
 
+# What there is to make, and what it does.
+help:
+	@awk '/^#/ { note = note (note ? "\n            " : "") substr($$0, 3); next } \
+	    /^[a-z]+:/ { sub(":.*", ""); printf "%-11s %s\n", $$0, note } { note = "" }' Makefile
+
+# The program, into the build folder.
 build:
 	@tools/setup.sh build
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
 	@ninja -C $(BUILD)
 
-# A folder configured before cmocka was installed knows no unit tests: look again.
+# Every test there is. (A folder from before cmocka was installed knows no unit tests: look again.)
 test:
 	@tools/setup.sh test
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
@@ -23,6 +30,7 @@ test:
 	@ninja -C $(BUILD)
 	@python3 tests/run.py $(BUILD)
 
+# A made-up site, an archive of it and its pages, to look at.
 demo: build
 	@BUILD=$(BUILD) tools/demo.sh
 
@@ -80,12 +88,14 @@ torture:
 	@$(MAKE) --no-print-directory build
 	@python3 -B tests/torture/run.py $(BUILD)
 
-# Many hosts, in network namespaces: HOSTS_ROUNDS (40) faults at random. As root.
+# Many hosts, in network namespaces: HOSTS_ROUNDS (40) faults at random, or HOSTS_FAULTS. As root.
 hosts:
 	@tools/setup.sh test
+	@python3 -B tests/hosts/network.py
 	@$(MAKE) --no-print-directory build
-	@HOSTS_ROUNDS=$${HOSTS_ROUNDS:-40} python3 tests/run.py $(BUILD) hosts/
+	@TAIN_BUILD=$(BUILD) HOSTS_ROUNDS=$${HOSTS_ROUNDS:-40} python3 -B tests/hosts/test_hosts.py
 
+# Below PREFIX (/usr/local) and DESTDIR.
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX) -Dsysconfdir=$(SYSCONFDIR)
 	@meson install -C $(BUILD) --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
@@ -104,5 +114,6 @@ sbom: build
 	    Apache-2.0 $(BUILD)/tain.cdx.json
 	@echo $(BUILD)/tain.cdx.json
 
+# Removes every build folder.
 clean:
 	@rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz

@@ -155,17 +155,27 @@ class Faults(World):
         self.from_database(self.h[name], self.net.mend)
         return name
 
+    def cut_off_with_a_row(self):
+        """(key, token, host) of a claim whose holder is cut off by now; None when there is none, or
+        when it was over before the cut."""
+        found = self.ask("SELECT key, token, split_part(holder, ':', 1) FROM claims "
+                         "WHERE state = 'held' ORDER BY lease_until DESC LIMIT 1")
+        for key, token, name in found:
+            self.from_database(self.h[name], self.net.cut)
+            if self.ask(f"WITH u AS (UPDATE claims SET lease_until = 1 WHERE key = '{key}' AND "
+                        f"token = {token} AND state = 'held' RETURNING 1) "
+                        'SELECT COUNT(*) FROM u')[0][0]:
+                return key, token, name
+            self.from_database(self.h[name], self.net.mend)
+        return None
+
     def fault_enricher_zombie(self, _):
         """One that holds a row is cut off from the database until a sweep has taken the row from it
         and another has it; its answer comes too late. The lease is cut short, the sweep waited
         for."""
         self.lookup.become('slow', seconds=8)  # of the 10 s that a call may take
-        held = "SELECT key, token, split_part(holder, ':', 1) FROM claims WHERE state = 'held'"
-        key, token, name = self.wait(lambda: self.ask(held), 'a row that is held')[0]
+        key, token, name = self.wait(self.cut_off_with_a_row, 'a row that is held')
         this = f"FROM claims WHERE key = '{key}'"
-        self.from_database(self.h[name], self.net.cut)
-        self.ask(f'WITH u AS (UPDATE claims SET lease_until = 1 WHERE key = \'{key}\' AND token = '
-                 f'{token} RETURNING 1) SELECT COUNT(*) FROM u')
         self.wait(lambda: self.db.rows(f"SELECT 1 {this} AND token > {token} AND state = 'held' "
                                        f"AND holder NOT LIKE '{name}:%'"), 'an heir', every=0.2)
         self.from_database(self.h[name], self.net.mend)
@@ -260,6 +270,7 @@ class Faults(World):
         self.tell(self.seen)
         self.check_invariants()
 
-    def all_faults(self):
-        return sorted(n.removeprefix('fault_') for n in dir(self) if n.startswith('fault_'))
+    @classmethod
+    def all_faults(cls):
+        return sorted(n.removeprefix('fault_') for n in dir(cls) if n.startswith('fault_'))
 

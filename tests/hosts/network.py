@@ -25,6 +25,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 CLONE_NEWNET = 0x40000000
@@ -215,3 +216,7 @@ class Network:
                 _kill_all(host.namespace)
         for namespace in (*(host.namespace for host in self.hosts.values()), self.switch):
             ip('netns', 'del', namespace, check=False)
+
+
+if __name__ == '__main__':
+    sys.exit(f'hosts: {why_not()}' if why_not() else 0)

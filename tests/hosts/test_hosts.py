@@ -5,8 +5,8 @@ the open, hosts die and come back, the replica is promoted. In the end the archi
 truth, limits held, and each reader of the feed has every event once, or was told of a gap.
 
 HOSTS_ROUNDS says how many faults befall them, drawn at random; without it a few that are always
-the same, or those that HOSTS_FAULTS names. HOSTS_SEED repeats what was drawn in an earlier run. As
-root only."""
+the same. HOSTS_FAULTS names others, each in its turn. HOSTS_SEED repeats what was drawn in an
+earlier run. As root only."""
 
 import os
 import pathlib
@@ -24,11 +24,34 @@ from network import Network, ip, why_not  # noqa: E402
 from readers import check_story  # noqa: E402
 from world import SOON  # noqa: E402
 
-ROUNDS = int(os.environ.get('HOSTS_ROUNDS', 0))
-SEED = int(os.environ.get('HOSTS_SEED', time.time_ns() % 1000000))
 SHORT = ('zombie', 'server_reset', 'updater_dies', 'enricher_dies', 'primary_vanishes',
          'updater_cut_off')
-NAMED = tuple(os.environ.get('HOSTS_FAULTS', '').replace(',', ' ').split()) or SHORT
+
+
+def refuse(why):
+    print(f'hosts: {why}', file=sys.stderr)
+    sys.exit(2)
+
+
+def number(name, usual):
+    text = os.environ.get(name) or str(usual)
+    if not text.isdecimal():
+        refuse(f"{name}: '{text}' is no number")
+    return int(text)
+
+
+def named():
+    """Those of HOSTS_FAULTS."""
+    names = tuple(os.environ.get('HOSTS_FAULTS', '').replace(',', ' ').split())
+    for name in names:
+        if name not in Faults.all_faults():
+            refuse(f"HOSTS_FAULTS: '{name}' is none of {', '.join(Faults.all_faults())}")
+    return names
+
+
+ROUNDS = number('HOSTS_ROUNDS', 0)
+SEED = number('HOSTS_SEED', time.time_ns() % 1000000)
+NAMED = named()
 
 
 def event(pos, key=None, epoch=5):
@@ -143,9 +166,10 @@ class Hosts(Faults):
     options = {} if ROUNDS else SOON
 
     def test_hosts(self):
+        self.tell(f'seed {SEED}')
         with self.subTest(seed=SEED):
             chance = random.Random(SEED)
-            faults = self.drawn(chance) if ROUNDS else NAMED
+            faults = NAMED or (self.drawn(chance) if ROUNDS else SHORT)
             self.begin(SEED)
             for fault in faults:
                 self.befall(fault, chance)

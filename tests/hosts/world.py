@@ -22,8 +22,9 @@ from updater import QUICK as UPDATER_QUICK
 from updater import Pulse, UpdaterTest, differences
 
 IDS = 400
-RPS = 150  # item requests a second, of all hosts together
+RPS = 100  # item requests a second, of all hosts together
 RATE, SLOTS = 180, 5  # lookups a minute and at once, of all hosts together
+RUSH = 60  # rows that are there at once, so that these limits are what all wait for
 CONCURRENCY = 16  # item requests at once, of one host
 WEB = 8080
 CATCHUPS, UPDATERS = ('catchup1', 'catchup2', 'catchup3'), ('updater1', 'updater2')
@@ -44,6 +45,7 @@ class Life(threading.Thread):
 
     def run(self):
         try:
+            self.insert(RUSH)
             while not self.over.wait(0.6):
                 self.change()
                 self.insert(2)
@@ -176,6 +178,8 @@ class World(Flowsheets, UpdaterTest):
 
     def begin(self, seed):
         """Everything runs, and the readers listen."""
+        self.meter = Meter(self.site)
+        self.addCleanup(self.meter.stop)
         for service in self.fleet.services.values():
             service.start()
         self.fleet.start()
@@ -189,9 +193,18 @@ class World(Flowsheets, UpdaterTest):
             self.wait(lambda: reader.joined, f'hello for {reader.name}')
         self.wait(lambda: any('following the event stream' in self.fleet.services[name].said()
                               for name in UPDATERS), 'an updater that hears what changes')
-        self.meter, self.life = Meter(self.site), Life(self, seed)
-        self.addCleanup(self.meter.stop)
+        self.ids = set()  # that were stored; a fail-over to a synchronous replica loses none
+        self.life = Life(self, seed)
         self.addCleanup(self.life.stop)
+        self.rush()
+
+    def rush(self):
+        """At first calls take so long that all slots are in use, then so little that it is the rate
+        which holds everybody back."""
+        self.lookup.become('slow', seconds=3)
+        self.wait(lambda: len(self.lookup.calls) >= 2 * SLOTS + 2, 'the first lookups')
+        self.lookup.become('slow', seconds=0.5)
+        self.assertEqual(self.lookup.highest, SLOTS, 'at once')
 
     def wait(self, condition, what, every=0.1):
         """With the logs of all hosts in the complaint. The database may be away meanwhile."""
@@ -217,7 +230,7 @@ class World(Flowsheets, UpdaterTest):
 
     def check_invariants(self):
         self.wait(lambda: self.db.rows('SELECT 1'), 'the database')
-        self.assert_invariants(self.db)
+        self.ids = self.assert_kept(self.ids, self.assert_invariants(self.db).ids)
         self.assertEqual(findings(self.db), [])
         self.assertLessEqual(self.lookup.highest, SLOTS)
         for thread in (self.life, self.fleet, *self.readers):
@@ -269,6 +282,7 @@ class World(Flowsheets, UpdaterTest):
             with self.subTest(reader=reader.name):
                 wrong, left_out = check_story(reader.began, reader.story, log)
                 self.assertFalse(wrong, wrong[:5])
+                self.assertFalse(left_out, 'nothing was lost, and yet there was a gap')
                 self.tell(f'{reader.name}: {len(reader.story)} frames, joined {reader.joined} '
                           f'times, {len(left_out)} left out by gaps')
 

@@ -17,6 +17,10 @@ SLACK_MS = 5000
 
 # kind: table, when, and the expressions for key .. stamps; {o} and {n} are the old and new row.
 NOTHING = 'NULL'
+SAID = ('deleted', 'type', 'by', 'time', 'text', 'dead', 'parent', 'poll', 'url', 'score', 'title',
+        'parts', 'descendants', 'story_id', 'url_key', 'domain', 'content_hash', 'kids_hash')
+SAME = '{n}.last_changed_at <> {o}.last_changed_at AND ' + ' AND '.join(
+    f'{{n}}.{name} IS NOT DISTINCT FROM {{o}}.{name}' for name in SAID)
 KINDS = {
     'segment': ('ingest_segments', 'UPDATE', None, (
         '{n}.segment_id', '{o}.lease_token', '{n}.lease_token', '{o}.holder', '{n}.holder',
@@ -36,6 +40,8 @@ KINDS = {
     'row': ('{flowsheet}', 'UPDATE', '{o}.metadata_status <> {n}.metadata_status', (
         '{n}.id', NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING,
         '{o}.metadata_status', '{n}.metadata_status', NOTHING, NOTHING)),
+    'erased': ('items', 'DELETE', None, ('{o}.id',) + (NOTHING,) * 11),
+    'same': ('items', 'UPDATE', SAME, ('{n}.id',) + (NOTHING,) * 11),
     'stamp': ('items', 'UPDATE', '{n}.last_fetched_at < {o}.last_fetched_at', (
         '{n}.id', NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, '{o}.last_fetched_at',
         '{n}.last_fetched_at', NOTHING, NOTHING, NOTHING, NOTHING)),
@@ -88,6 +94,25 @@ END $$""", """CREATE CONSTRAINT TRIGGER torture_hole AFTER UPDATE ON tain.ingest
     EXECUTE FUNCTION torture.note_hole()"""
 
 
+# What an item said is kept before it says something else.
+REVISED = """SELECT 1 FROM {schema}item_revisions r WHERE r.item_id = OLD.id
+    AND r.content_hash = OLD.content_hash AND r.fetched_at = OLD.last_fetched_at"""
+REVISIONS_PG = f"""CREATE FUNCTION torture.note_unkept() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER AS $$ BEGIN
+    IF NOT EXISTS ({REVISED.format(schema='tain.')}) THEN
+        INSERT INTO torture.audit (who, kind, key)
+        VALUES (current_setting('application_name'), 'unkept', OLD.id);
+    END IF;
+    RETURN NULL;
+END $$""", """CREATE CONSTRAINT TRIGGER torture_unkept AFTER UPDATE ON tain.items
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.content_hash <> OLD.content_hash)
+    EXECUTE FUNCTION torture.note_unkept()"""
+REVISIONS_SQLITE = (
+    'CREATE TRIGGER torture_unkept AFTER UPDATE ON items WHEN NEW.content_hash <> OLD.content_hash '
+    f"AND NOT EXISTS ({REVISED.format(schema='')}) BEGIN "
+    "INSERT INTO torture_audit (kind, key) VALUES ('unkept', OLD.id); END",)
+
+
 def install(archive, named, flowsheet):
     """named: on PostgreSQL, where processes have names."""
     if named:
@@ -101,7 +126,7 @@ def install(archive, named, flowsheet):
         make = _on_postgres if named else _on_sqlite
         for statement in make(kind, table, deed, condition, values, flowsheet):
             archive.execute(statement)
-    for statement in HOLES if named else ():
+    for statement in (*HOLES, *REVISIONS_PG) if named else REVISIONS_SQLITE:
         archive.execute(statement)
 
 
@@ -165,6 +190,18 @@ class Audit:
     @staticmethod
     def _hole(*_):
         return 'the cursor passed an id that has no row'
+
+    @staticmethod
+    def _erased(*_):
+        return 'a stored item was deleted'
+
+    @staticmethod
+    def _same(*_):
+        return 'called changed, and it says what it said'
+
+    @staticmethod
+    def _unkept(*_):
+        return 'says something else, and what it said is in no revision'
 
     def _updater(self, row, is_dead):
         return self._fenced(row, is_dead, bool(row['holder']), row['stamps'] != row['new_stamps'])

@@ -1,12 +1,16 @@
 """Whether the promises hold: DESIGN's invariants, from outside. Judge.look() holds at any instant,
 Judge.settled() when there has been time to heal."""
 
+import contextlib
+import sqlite3
+
 from lib import Look
 from audit import Audit
 from events import heard, id_of, log_of
 from flowsheet import FINAL
 from updater import differences
 
+INDEXES = ('search_stories', 'search_comments')
 PUBLIC = ('items', 'users', 'links', 'link_processing', 'external_discussions')
 
 
@@ -96,6 +100,8 @@ class Judge:
                 self.world.fail(f'{name}: {f} came at {at}')
             at = pos
             events.append(f)
+        self.fail([entry for entry in log if entry[0] in skipped],
+                  f'{name} was told of a gap, and these are in the log')
         tables = PUBLIC if reader.public else None
         expected = [entry for entry in log if entry[0] > self.base and entry[0] not in skipped
                     and (tables is None or entry[1] in tables) and (whole or entry[0] <= at)]
@@ -151,6 +157,36 @@ class Judge:
 
     # In the end
 
+    def all_indexed(self):
+        """The search index has what it would have if it were made anew. What those who stopped have
+        left to be indexed is noted, and no loss: that is done first."""
+        before = self._indexed()
+        self.archive.execute('INSERT INTO index_work (lo, hi, noted_at) '
+                             'SELECT MIN(id), MAX(id), 1 FROM items')
+        after = self._indexed()
+        self.fail(sorted(before ^ after), 'entries of the search index that differ from one made '
+                                          'anew')
+
+    def _indexed(self):
+        done = self.world.run_tain('search', '--index', '--db', self.archive.uri)
+        self.world.assertEqual(done.code, 0, done)
+        return self._index()
+
+    def _index(self):
+        """{(table, item, words)}; SQLite's index keeps no texts, but the words that it knows."""
+        if self.world.NAMED:
+            return {(table, *row) for table in INDEXES
+                    for row in self.archive.rows(f'SELECT item_id, words::text FROM {table}')}
+        found = set()
+        with contextlib.closing(sqlite3.connect(self.archive.path)) as db:
+            for table in INDEXES:
+                db.execute(f"CREATE VIRTUAL TABLE temp.{table}_words USING fts5vocab('main', "
+                           f"'{table}', 'instance')")
+                found.update((table, *row) for row in db.execute(
+                    f'SELECT doc, group_concat(term) FROM (SELECT doc, term FROM '
+                    f'temp.{table}_words ORDER BY doc, col, offset, term) GROUP BY doc'))
+        return found
+
     def unsettled(self):
         """What is not as it should be yet, in words; empty: all has healed."""
         world, a = self.world, self.archive
@@ -172,18 +208,22 @@ class Judge:
         if set(states) - set(FINAL):
             wrong.append(f'rows of the flowsheet: {states}')
         wrong += [f'{n} {what}' for n, what in self._left(a) if n]
-        log = log_of(a)
-        for name, reader in world.readers.items():
+        wrong += self.unheard()
+        return wrong
+
+    def unheard(self):
+        """Who of the readers is behind, in words."""
+        log = log_of(self.archive)
+        for name, reader in self.world.readers.items():
             last = max((pos for pos, table, _, _ in log if not reader.public or table in PUBLIC),
                        default=self.base)
             if last > self.base and (not reader.last or id_of(reader.last)[1] < last):
-                wrong.append(f'{name} stands at {reader.last}, not {last}')
-        return wrong
+                yield f'{name} stands at {reader.last}, not {last}'
+        if self.world.NAMED and self.archive.rows('SELECT 1 FROM change_log WHERE pos IS NULL'):
+            yield 'changes have no position'
 
     def _left(self, a):
         yield a.rows("SELECT COUNT(*) FROM claims WHERE state = 'held'")[0][0], 'claims are held'
         yield a.rows('SELECT COUNT(*) FROM index_work')[0][0], 'ranges wait for the index'
         if self.world.NAMED:
-            yield (a.rows('SELECT COUNT(*) FROM change_log WHERE pos IS NULL')[0][0],
-                   'changes have no position')
             yield a.rows('SELECT COUNT(*) FROM cdc_failures')[0][0], 'changes wait to be healed'

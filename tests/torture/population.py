@@ -138,15 +138,15 @@ class Population:
                 m.over_at = 0
                 m.start()
 
-    def stop(self):
+    def stop(self, *kinds):
         """In good order; what did not end as it should, in words. On a machine that has no time an
         updater may lose its lease at any moment, and then says so."""
         wrong = []
-        for m in self.members:
+        for m in self.of(*kinds):
             m.wake()
             if m.alive():
                 m.run.signal(signal.SIGTERM)
-        for m in self.members:
+        for m in self.of(*kinds):
             if m.over_at:
                 continue
             code = m.run.wait().code

@@ -119,19 +119,76 @@ def torture(plan, hold=HOLD, say=print):
         world.doCleanups()
 
 
+class Asked:
+    """What the environment asks for; what cannot be done is said, and ends the program with 2."""
+
+    def __init__(self, env):
+        import faults
+        self.env = env
+        self.seed = self._number('TORTURE_SEED', random.randrange(1, 1000000), least=0)
+        self.rounds = self._number('TORTURE_ROUNDS', 0)
+        self.world = self._number('TORTURE_WORLD', 1)
+        self.seconds = self._number('TORTURE_MINUTES', 5, float) * 60
+        self.on = env.get('TORTURE_ON') or None
+        if self.on not in (None, 'sqlite', 'postgres'):
+            self._refuse(f"TORTURE_ON: '{self.on}' is neither sqlite nor postgres")
+        self.only = tuple(env.get('TORTURE_FAULTS', '').replace(',', ' ').split())
+        known = {f.name(): f for f in faults.ALL}
+        for name in self.only:
+            if name not in known:
+                self._refuse(f"TORTURE_FAULTS: '{name}' is none of {', '.join(known)}")
+        for kind in (self.on,) if self.on else ('sqlite', 'postgres'):
+            if self.only and not any(kind in known[name].where for name in self.only):
+                self._refuse(f'TORTURE_FAULTS: none of these befalls {kind}; TORTURE_ON names the '
+                             'other database')
+
+    @staticmethod
+    def _refuse(why):
+        print(f'torture: {why}', file=sys.stderr)
+        raise SystemExit(2)
+
+    def _number(self, name, usual, kind=int, least=1):
+        text = self.env.get(name)
+        if not text:
+            return usual
+        try:
+            found = kind(text)
+        except ValueError:
+            found = None
+        if found is None or not (0 < found if kind is float else least <= found):
+            self._refuse(f"{name}: '{text}' is no number that makes sense here")
+        return found
+
+    def plan(self, number, lived, disks):
+        rounds = min(ROUNDS, self.rounds - lived) if self.rounds else ROUNDS
+        return Plan(self.seed, number, rounds, self.on, self.only, disks)
+
+
+def check_means(asked):
+    """Whether there can be small disks; what a run will lack is said before it."""
+    from lib import find_bin
+    if asked.on != 'sqlite' and not find_bin():
+        print('torture: PostgreSQL is not installed; TORTURE_ON=sqlite does without',
+              file=sys.stderr)
+        raise SystemExit(2)
+    disks = can_mount()
+    if not disks:
+        print('torture: no small disk can be mounted here (as root it can): FullDisk is left out',
+              flush=True)
+        if asked.only == ('FullDisk',):
+            raise SystemExit(2)
+    return disks
+
+
 def main():
     arrange(sys.argv[1] if len(sys.argv) > 1 else HERE.parent.parent / 'build')
-    env = os.environ.get
-    seed = int(env('TORTURE_SEED') or random.randrange(1, 1000000))
-    rounds = int(env('TORTURE_ROUNDS') or 0)
-    seconds = float(env('TORTURE_MINUTES') or 5) * 60
-    only = tuple(filter(None, env('TORTURE_FAULTS', '').split(',')))
+    asked = Asked(os.environ)
+    seed, rounds = asked.seed, asked.rounds
     print(f'torture: seed {seed}', flush=True)
-    number, lived, began = int(env('TORTURE_WORLD') or 1), 0, time.monotonic()
-    disks = can_mount()
-    while lived < rounds if rounds else time.monotonic() - began < seconds:
-        plan = Plan(seed, number, min(ROUNDS, rounds - lived) if rounds else ROUNDS,
-                    env('TORTURE_ON'), only, disks)
+    disks = check_means(asked)
+    number, lived, began = asked.world, 0, time.monotonic()
+    while lived < rounds if rounds else time.monotonic() - began < asked.seconds:
+        plan = asked.plan(number, lived, disks)
         print(f'world {number} on {plan.kind}', flush=True)
         try:
             torture(plan, say=lambda line: print(line, flush=True))

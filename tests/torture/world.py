@@ -183,11 +183,17 @@ class World(UpdaterTest):
         self.judge.look()
         for m in self.people.of('enrich'):
             self.wait_conserved(m.run)
-        wrong = self.people.stop()
+        wrong = self.people.stop('catchup', 'updater', 'enrich')
+        # who stops may have had something to write still; the readers hear of it
+        wait_until(lambda: not [*self.judge.unheard()], what='readers that have heard all')
+        wrong += self.people.stop('serve')
         self.assertFalse(wrong, '\n'.join(wrong))
         self.judge.look()
         self.judge.all_heard()
         self.assert_rows(self.own)
+        done = self.run_tain('verify', '--db', self.own.uri, '--json')
+        self.assertEqual(done.code, 0, done)
+        self.judge.all_indexed()
 
     def active_updater(self):
         rows = self.peek('SELECT updater_holder FROM updater_state')
