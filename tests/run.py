@@ -9,7 +9,7 @@ its own temporary folders and finds the program through the environment variable
 WORDs only the Python suites with one of them in their path are run. The last line is "N passed,
 N failed"; the exit code is 1 if anything failed or nothing ran.
 
-Suites wait more than they work, so one more than there are processors run at once (TEST_JOBS says
+Suites wait more than they work, so two more than there are processors run at once (TEST_JOBS says
 otherwise); each is told of when it has ended. Their files are in memory where there is room
 for them, unless TMPDIR says where they are to be: databases wait for a disk more than for anything
 else, and none of the crashes in here is one of the machine.
@@ -43,7 +43,7 @@ def processors():
         return n
 
 
-JOBS = int(os.environ.get("TEST_JOBS", processors() + 1))
+JOBS = int(os.environ.get("TEST_JOBS", processors() + 2))
 # Begun first, so that in the end none of them runs on alone. The order of all others is no matter.
 LONG = ("ops/test_prometheus.py", "hosts/test_hosts.py", "e2e/test_updater_faults.py",
         "e2e/test_faults.py",

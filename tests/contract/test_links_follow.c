@@ -152,13 +152,25 @@ static void follow_the_front(void **state) {
     assert_int_equal(follow(f, LINK_FOLLOW_FRONT), 1);
 }
 
+/* Two days later. Where whole partitions go (of five positions) the last of them stays, and with it
+ * what others wrote meanwhile. */
+static void prune_what_there_is(struct fix *f) {
+    struct err e = {0};
+    int64_t n;
+    size_t numbered;
+    for (int i = 0; i < 5; i++)
+        log_changes(f, 100, 1, clock_real(&f->clock));
+    assert_ok(store_feed_publish(f->s, 100, &numbered, &e));
+    fix_advance(f, 2 * DAY);
+    do
+        assert_ok(store_feed_prune(f->s, 9999 * DAY, 0, &n, &e));
+    while (n);
+}
+
 /* The log was pruned beyond where we stood: the archive is read. */
 static void follow_over_a_gap(void **state) {
     struct fix *f = *state;
-    struct err e = {0};
     bool gap = false;
-    int64_t n;
-    size_t numbered;
     be_updater(f);
     for (int i = 1; i <= 5; i++)
         page(f, i, 1);
@@ -172,11 +184,7 @@ static void follow_over_a_gap(void **state) {
     /* history that comes meanwhile is none of it, though it is new here */
     store_item(f, T0 + 10 * DAY + 3600000,
                "{'id':500,'type':'story','time':1500000000,'url':'https://example.com/500'}");
-    assert_ok(store_feed_publish(f->s, 100, &numbered, &e));
-    fix_advance(f, 2 * DAY);
-    do
-        assert_ok(store_feed_prune(f->s, 9999 * DAY, 0, &n, &e));
-    while (n);
+    prune_what_there_is(f);
     page(f, 6003, 1);
     assert_int_equal(follow_by(f->s, LINK_FOLLOW_ALL, &gap), 3);
     assert_true(gap);
@@ -191,20 +199,13 @@ static void follow_over_a_gap(void **state) {
 /* Whoever was away for long makes up for a week and no more. */
 static void follow_after_a_long_time(void **state) {
     struct fix *f = *state;
-    struct err e = {0};
     bool gap = false;
-    int64_t n;
-    size_t numbered;
     be_updater(f);
     follow(f, LINK_FOLLOW_ALL);
     page(f, 1, 1);
     fix_advance(f, 30 * DAY);
     page(f, 2, 1);
-    assert_ok(store_feed_publish(f->s, 100, &numbered, &e));
-    fix_advance(f, 2 * DAY);
-    do
-        assert_ok(store_feed_prune(f->s, 9999 * DAY, 0, &n, &e));
-    while (n);
+    prune_what_there_is(f);
     assert_int_equal(follow_by(f->s, LINK_FOLLOW_ALL, &gap), 1);
     assert_true(gap);
     assert_string_equal(links_of(f), "https://example.com/2");
@@ -397,7 +398,7 @@ int link_follow_tests(void) {
         CASE(follow_from_now_on),
         CASE(follow_behind_what_is_asked_for),
         CASE(follow_by_several),
-        CASE(follow_many_pages),
+        WIDE_CASE(follow_many_pages),
         CASE(follow_the_front),
         CASE(follow_over_a_gap),
         CASE(follow_after_a_long_time),

@@ -384,8 +384,8 @@ int search_tests(void) {
         CASE(numbers),
         CASE(fields),
         CASE(hits_know_their_story),
-        CASE(pages_reach_everything),
-        CASE(windows_leave_nothing_out),
+        WIDE_CASE(pages_reach_everything),
+        WIDEST_CASE(windows_leave_nothing_out),
         CASE(nonsense_is_refused),
     };
     return cmocka_run_group_tests_name("search", tests, NULL, NULL);
