@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Writes docs/benchmarks.md from what was measured (bench.json and rehearse.json of the build
-folder).
+folder), and the curves of docs/scale.md between their marks.
 
-    tests/bench/page.py [--build DIR] [--to FILE]
+    tests/bench/page.py [--build DIR] [--to FILE] [--anyway]
 
 run.py and rehearse.py call it in the end. Nothing on the page is written by hand: how a part is
-measured stands at the head of its own file, and is taken from there."""
+measured stands at the head of its own file, and is taken from there. A page that has parts which
+were never measured in this build folder is left as it is, unless --anyway says otherwise: one part
+that is tried in a fresh clone would cost all the others their figures."""
 
 import argparse
 import ast
 import json
 import pathlib
+import re
 import sys
 
 import rehearse_report
@@ -18,6 +21,11 @@ import results
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+PAGE = ROOT / 'docs' / 'benchmarks.md'
+SCALE = ROOT / 'docs' / 'scale.md'
+MARKS = re.compile('(?<=<!-- scale:begin: written by `make bench` -->\n).*(?=<!-- scale:end -->)',
+                   re.S)
+CURVE = re.compile(r'postgres: (\w+), (\d+) / 1')
 SECTIONS = {  # part: (title, the file that measures it)
     'http1': ('Catch-up over HTTP/1.1', 'catchup.py'),
     'http2': ('Catch-up over HTTP/2 with TLS', 'catchup.py'),
@@ -104,10 +112,11 @@ def machines(parts):
         yield ''
 
 
-def goals(parts):
-    rows = [(name, r) for name, part in parts.items() for r in part['rows']]
+def goals(parts, rehearsed):
+    rows = [(SECTIONS[name][0], r) for name, part in parts.items() for r in part['rows']]
+    rows += [('The rehearsal', rehearse_report.goal(*one)) for one in rehearsed.items()]
     met = [r for _, r in rows if r['met']]
-    missed = [(name, r) for name, r in rows if r['met'] is False]
+    missed = [(title, r) for title, r in rows if r['met'] is False]
     yield '## Goals'
     yield ''
     yield f'{len(met)} of {len(met) + len(missed)} goals are met.'
@@ -121,8 +130,8 @@ def goals(parts):
         yield 'Missed:'
         yield ''
         yield from table(('part', 'what', 'figure', 'goal'),
-                         [(SECTIONS[name][0], r['what'], dated(r, 'figure'), r['goal'])
-                          for name, r in missed])
+                         [(title, r['what'], dated(r, 'figure'), r['goal'])
+                          for title, r in missed])
     yield ''
 
 
@@ -178,6 +187,8 @@ def rehearsal(found):
         yield ''
         yield from table(('what', 'figure'), rehearse_report.summary(name, one))
         yield ''
+        yield f'{rehearse_report.verdict(one).capitalize()}.'
+        yield ''
         yield 'Ids, rate, processor time of tain and the database per id:'
         yield ''
         yield '```'
@@ -192,22 +203,63 @@ def text_of(build):
     rehearsed = json.loads(path.read_text()) if path.exists() else {}
     lines = [HEAD]
     if parts:
-        lines += [*machines(parts), *goals(parts), *sections(parts)]
+        lines += machines(parts)
+    if parts or rehearsed:
+        lines += [*goals(parts, rehearsed), *sections(parts)]
     lines += rehearsal(rehearsed)
     return '\n'.join(lines).rstrip() + '\n'
 
 
-def write(build, to=ROOT / 'docs' / 'benchmarks.md'):
-    pathlib.Path(to).write_text(text_of(pathlib.Path(build)), encoding='utf-8')
+def curves(part):
+    """The table of docs/scale.md: a row for each number of processes, a column for each kind."""
+    found = {}
+    for row in part['rows']:
+        kind, n = CURVE.fullmatch(row['what']).groups()
+        found.setdefault(int(n), {})[kind] = row['figure']
+    kinds = list(dict.fromkeys(kind for one in found.values() for kind in one))
+    facts = part['machine']
+    yield ''
+    yield (f'{facts["cores"]} cores, {facts["processor"]}, {part["date"]}; the median of '
+           f'{part["rounds"]} rounds.')
+    yield ''
+    yield from table(('processes', *kinds),
+                     [(n, *(one.get(kind, '') for kind in kinds)) for n, one in found.items()])
+    yield ''
+
+
+def write_curves(build, to):
+    part = results.read(build / 'bench.json')['parts'].get('scale')
+    old = to.read_text(encoding='utf-8')
+    if part and not part['failed']:
+        to.write_text(MARKS.sub(lambda _: '\n'.join(curves(part)) + '\n', old), encoding='utf-8')
+
+
+def parts_of(text):
+    """Their titles; that of a rehearsal without its number of ids."""
+    return {line[4:].split(',')[0] for line in text.splitlines() if line.startswith('### ')}
+
+
+def write(build, to=PAGE, scale=SCALE, anyway=False):
+    """What was done, in words."""
+    build, to = pathlib.Path(build), pathlib.Path(to)
+    text = text_of(build)
+    old = to.read_text(encoding='utf-8') if to.exists() else ''
+    lost = sorted(parts_of(old) - parts_of(text))
+    if lost and not anyway:
+        return (f'{to} stays as it is: it has what was not measured in {build} '
+                f'({"; ".join(lost)}). Measure that too, or say page.py --anyway')
+    to.write_text(text, encoding='utf-8')
+    write_curves(build, scale)
     return f'wrote {to}'
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument('--build', type=pathlib.Path, default=ROOT / 'build')
-    p.add_argument('--to', type=pathlib.Path, default=ROOT / 'docs' / 'benchmarks.md')
+    p.add_argument('--to', type=pathlib.Path, default=PAGE)
+    p.add_argument('--anyway', action='store_true')
     options = p.parse_args()
-    print(write(options.build, options.to))
+    print(write(options.build, options.to, anyway=options.anyway))
 
 
 if __name__ == '__main__':

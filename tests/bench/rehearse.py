@@ -9,7 +9,7 @@ million need no files. SQLite syncs each commit, PostgreSQL has its own defaults
 files in a folder on a disk, and it is looked before that there is room. A stop (^C, SIGTERM) loses
 nothing: the same command goes on where it was, --discard begins anew. Then `tain search --index`
 makes the search index, which a catch-up leaves for later. What was found goes to rehearse.json in
-the build folder, and from there into docs/benchmarks.md; the folder is removed in the end.
+the build folder, and from there into docs/benchmarks.md; what was made in the folder is removed.
 
 Beside the rate of each 100,000 ids stands the processor time that they took: on a busy machine the
 first says what others did, the second whether the work per id grows with the archive."""
@@ -283,6 +283,7 @@ def rehearse(options, kind):
     if notes.all.setdefault('ids', options.ids) != options.ids:
         sys.exit(f'rehearse: {folder} has a rehearsal of {notes.all["ids"]:,} ids; go on with '
                  'that number, or begin anew with --discard')
+    notes.save()  # the folder is that of a rehearsal from now on
     print(f'{kind.name}: {options.ids:,} ids into {folder}', flush=True)
     with kind(folder) as db:
         work = Work(options, db, notes)
@@ -295,6 +296,28 @@ def rehearse(options, kind):
     report.show(kind.name, found)
     report.write(options.json, kind.name, found)
     shutil.rmtree(folder)
+
+
+def is_ours(folder):
+    """Whether a rehearsal made it, or nobody yet: in the end it is removed, with all it has."""
+    return not folder.exists() or (folder / 'notes.json').exists() or not any(folder.iterdir())
+
+
+def tidy(options, discard=False):
+    """What rehearsals have left of themselves; nothing else of a folder that was there before."""
+    for kind in (Sqlite, Pg):
+        if discard and is_ours(options.folder / kind.name):
+            shutil.rmtree(options.folder / kind.name, ignore_errors=True)
+        (options.folder / f'{kind.name}.log').unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        options.folder.rmdir()  # unless something is left in it
+
+
+def check_ours(options, kinds):
+    for folder in (options.folder / kind.name for kind in kinds):
+        if not is_ours(folder):
+            sys.exit(f'rehearse: {folder} is there and not of a rehearsal; --folder (or '
+                     'REHEARSE_DIR) names another place')
 
 
 def filesystem(path):
@@ -324,7 +347,7 @@ def check_room(options, kinds):
 
 def parse_options():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument('--ids', type=int, default=int(os.environ.get('REHEARSE_IDS') or IDS),
+    p.add_argument('--ids', type=int, default=os.environ.get('REHEARSE_IDS') or IDS,
                    help='how many (REHEARSE_IDS, or 5,000,000)')
     p.add_argument('--db', choices=('sqlite', 'postgres'), help='one database only')
     p.add_argument('--build', type=pathlib.Path, default=ROOT / 'build', help='the build folder')
@@ -350,10 +373,11 @@ def main():
         sys.exit(f'rehearse: {options.build}/tain is not there; build first')
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, on_signal)
-    if options.discard:
-        shutil.rmtree(options.folder, ignore_errors=True)
-    options.folder.mkdir(parents=True, exist_ok=True)
     kinds = [k for k in (Sqlite, Pg) if options.db in (None, k.name)]
+    check_ours(options, kinds)
+    if options.discard:
+        tidy(options, discard=True)
+    options.folder.mkdir(parents=True, exist_ok=True)
     check_room(options, kinds)
     try:
         for kind in kinds:
@@ -361,7 +385,7 @@ def main():
     except Stopped:
         print(f'stopped; the same command goes on, --discard removes {options.folder}')
         return 130
-    shutil.rmtree(options.folder, ignore_errors=True)
+    tidy(options)
     print(f'figures in {options.json}')
     if options.build == ROOT / 'build':
         print(page.write(options.build))

@@ -158,8 +158,9 @@ def summary(name, found):
     yield 'the same in that of the upstream', f'first tenth / last tenth {found["work_ratio"]:.2f}'
     yield 'search index', f'{found["index_rate"]:,.0f} items/s ({found["index_seconds"]:,.0f} s)'
     yield 'on disk per id', f'{sum(per_id.values()):,.0f} bytes: ' + ', '.join(
-        f'{what} {size:,.0f}' for what, size in per_id.items() if size >= 0.5)
-    yield 'peak memory', f'{found["rss_mib"]:.1f} MiB, while indexing ' \
+        f'{what} {size:,.0f}' for what, size in per_id.items() if size >= 0.5) + \
+        f'; per item {sum(found["bytes"].values()) / found["items"]:,.0f}'
+    yield 'peak memory of tain', f'{found["rss_mib"]:.1f} MiB, while indexing ' \
         f'{found["index_rss_mib"]:.1f} MiB'
     if name == 'sqlite':
         yield 'log (-wal), at its longest', f'{found["log_peak"] / 2**20:.1f} MiB, while ' \
@@ -179,6 +180,13 @@ def verdict(found):
     return 'the curve is not flat' + (
         ', though the work per id is, in that of the upstream'
         if found['work_ratio'] >= FLAT else '')
+
+
+def goal(name, found):
+    """The curve as a row of the page's goals."""
+    return {'what': f'{name}: ids/s of the last / of the first {found["step"]:,}',
+            'figure': f'{found["ratio"]:.2f} ({verdict(found)})', 'goal': f'>= {FLAT:.2f}',
+            'met': found['ratio'] >= FLAT, 'date': found['date']}
 
 
 def show(name, found):

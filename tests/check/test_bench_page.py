@@ -5,12 +5,14 @@ import json
 import pathlib
 import sys
 import tempfile
+import types
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "bench"), str(ROOT / "tests" / "support")]
 
 import page  # noqa: E402
+import rehearse  # noqa: E402
 import rehearse_report  # noqa: E402
 import results  # noqa: E402
 
@@ -69,6 +71,36 @@ class Page(unittest.TestCase):
         self.assertIn("| sqlite: items | 0.90 |", text)
         self.assertNotIn("0.80", text)
 
+    def test_a_page_with_more_on_it_stays(self):
+        to, scale = self.build / "page.md", self.build / "scale.md"
+        scale.write_text("no marks")
+        self.keep("serve", part("2026-01-01", ("sqlite: items", "0.80", "", None)))
+        self.assertIn("wrote", page.write(self.build, to, scale))
+        (self.build / "bench.json").unlink()  # another build folder
+        self.keep("import", part("2026-02-02", ("sqlite: import", "9/s", "", None)))
+        said = page.write(self.build, to, scale)
+        self.assertIn("stays as it is", said)
+        self.assertIn("(Items over HTTP)", said)
+        self.assertIn("2026-01-01", to.read_text())
+        self.assertIn("wrote", page.write(self.build, to, scale, anyway=True))
+        self.assertNotIn("2026-01-01", to.read_text())
+
+    def test_curves(self):
+        to, scale = self.build / "page.md", self.build / "scale.md"
+        scale.write_text("before\n<!-- scale:begin: written by `make bench` -->\nold\n"
+                         "<!-- scale:end -->\nbehind\n")
+        rows = [(f"postgres: {kind}, {n} / 1", f"{n}.5 (7/s)", "", None)
+                for kind in ("catchup", "serve") for n in (1, 2)]
+        self.keep("scale", part("2026-01-01", *rows))
+        page.write(self.build, to, scale)
+        text = scale.read_text()
+        self.assertIn("| 2 | 2.5 (7/s) | 2.5 (7/s) |\n", text)
+        self.assertIn("| processes | catchup | serve |\n", text)
+        self.assertIn("2 cores, a fine one, 2026-01-01", text)
+        self.assertNotIn("old", text)
+        self.assertTrue(text.startswith("before\n") and text.endswith("\nbehind\n"))
+        self.assertTrue(page.MARKS.search(page.SCALE.read_text(encoding="utf-8")))
+
     def test_peers(self):
         peer = {"what": "items", "peer": "another", "own": "9/s", "theirs": "3/s", "ratio": "3.00"}
         text = self.keep("peers-serve", part("2026-01-01", peers=[peer]))
@@ -83,8 +115,48 @@ class Page(unittest.TestCase):
         (self.build / "rehearse.json").write_text(json.dumps({"sqlite": found}))
         text = page.text_of(self.build)
         self.assertIn("### sqlite, 700,000 ids", text)
-        self.assertIn("10 bytes: tables 10", text)
+        self.assertIn("10 bytes: tables 10; per item 10", text)
+        self.assertIn("1 of 1 goals are met.", text)
+        self.assertIn("The curve is flat.", text)
         self.assertIn("1,000 and 1,000 ids/s, last / first 1.00", text)
+
+    def test_a_curve_that_is_not_flat_is_a_goal_that_is_missed(self):
+        found = rehearse_report.figures(notes(700_000, lambda n: (n / 1e5) ** 2), {"tables": 7})
+        (self.build / "rehearse.json").write_text(json.dumps({"postgres": found}))
+        text = page.text_of(self.build)
+        self.assertIn("0 of 1 goals are met.", text)
+        self.assertIn("| The rehearsal | postgres: ids/s of the last / of the first 100,000", text)
+        self.assertIn("The curve is not flat", text)
+
+
+class Place(unittest.TestCase):
+    """A rehearsal ends with the removal of what it made, and of nothing else."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.options = types.SimpleNamespace(folder=pathlib.Path(folder.name, "place"))
+        self.options.folder.mkdir()
+
+    def make(self, *names):
+        for name in names:
+            path = self.options.folder / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("x")
+
+    def test_what_is_a_strangers_stays(self):
+        self.make("letters/mine", "sqlite/mine", "postgres/notes.json", "postgres.log")
+        rehearse.tidy(self.options, discard=True)
+        self.assertEqual(sorted(p.name for p in self.options.folder.iterdir()),
+                         ["letters", "sqlite"])
+        with self.assertRaisesRegex(SystemExit, "sqlite is there and not of a rehearsal"):
+            rehearse.check_ours(self.options, [rehearse.Sqlite])
+        rehearse.check_ours(self.options, [rehearse.Pg])
+
+    def test_nothing_is_left_of_its_own(self):
+        self.make("sqlite/notes.json", "sqlite.log")
+        rehearse.tidy(self.options, discard=True)
+        self.assertFalse(self.options.folder.exists())
 
 
 class Curve(unittest.TestCase):

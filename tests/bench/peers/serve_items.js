@@ -6,7 +6,7 @@ const [port, database] = process.argv.slice(2);
 const pool = new Pool({ connectionString: database, max: 10 });
 const QUERY = {
     name: 'item',
-    text: `SELECT i.id::int AS id, i.deleted, i.type, i.by, i.time::int AS time, i.text, i.dead,
+    text: `SELECT i.id::int AS id, i.deleted, i.type, i.by, i.time::float8 AS time, i.text, i.dead,
         i.parent::int AS parent, i.poll::int AS poll, i.url, i.score, i.title, i.descendants,
         (SELECT json_agg(kid ORDER BY display_order) FROM tain.kids WHERE item = i.id) AS kids
         FROM tain.items i WHERE i.id = $1`,
