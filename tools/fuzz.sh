@@ -17,7 +17,7 @@ flags="-std=gnu17 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -Isrc -I$build/sr
     -fno-strict-aliasing -fno-sanitize-recover=all
     $(pkg-config --cflags libidn2 libxml-2.0 libxxhash libconfuse jansson)"
 libraries="-Wl,--start-group $(echo "$build"/src/*/lib*.a) -Wl,--end-group
-    $(pkg-config --libs libidn2 libxml-2.0 libxxhash libconfuse jansson libcurl sqlite3 libpq
+    $(pkg-config --libs libidn2 libxml-2.0 libxxhash libconfuse jansson libcurl sqlite3 libpq \
         libmicrohttpd libzstd zlib libcrypto libsystemd) -lwslay -lpthread -lm"
 # WebSocket clients, and the feed that they listen to over a log in memory.
 feed="src/store/feed_id.c src/feed/client.c src/feed/event.c src/feed/filter.c src/feed/hub.c

@@ -90,7 +90,8 @@ class Answers:
         self.assert_message(server.get('/v0/maxitem.json', {'Host': 'evil.example'}), 421,
                             '--public-host')
         for path, status in (('/healthz', 200), ('/readyz', 200), ('/metrics', 421)):
-            self.assertEqual(server.get(path, {'Host': 'pod.cluster'}).status, status, path)
+            wait_until(lambda: server.get(path, {'Host': 'pod.cluster'}).status == status,
+                       what=f'{status} of {path}')
 
     def test_what_was_asked_is_counted(self):
         server = Server(self, self.filled(50))
@@ -103,7 +104,7 @@ class Answers:
             self.assertIn(f'tain_web_requests_total{labels} {n}\n', figures)
         self.assertIn('tain_web_request_duration_seconds_count 5\n', figures)
         self.assertRegex(figures, r'\ntain_web_connections 1\n')
-        self.assertEqual(server.get('/readyz').text, 'ready\n')
+        wait_until(lambda: server.get('/readyz').text == 'ready\n', what='readiness')
         self.assertTrue(server.get('/readyz?format=json').json['ok'])
 
     def test_the_access_log(self):
@@ -318,7 +319,7 @@ class FromAStandby(OnPostgres, ServeTest):
         archive.execute("UPDATE items SET text = 'changed over there' WHERE id = 1")
         wait_until(lambda: 'changed over there' in server.get('/v0/item/1.json').text,
                    what='the change to arrive')
-        self.assertEqual(server.get('/readyz').status, 200)
+        wait_until(lambda: server.get('/readyz').status == 200, what='readiness')
         self.assertEqual(archive.rows('SELECT count(*) FROM index_work'), waiting)
         server.run.signal(signal.SIGTERM)
         result = server.run.wait()
