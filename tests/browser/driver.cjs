@@ -72,6 +72,26 @@ const deeds = {
     await pages[name].waitForURL((url) => url.href.endsWith(end));
     return pages[name].url();
   },
+  /* What it goes to from now on has to wait, until it is let go. */
+  async hold(name) {
+    const page = pages[name];
+    page.held = [];
+    page.holds = new Promise((holds) => {
+      page.hold = (route) => holds(page.held.push(route));
+    });
+    await page.route("**/*", (route) =>
+      route.request().isNavigationRequest() ? page.hold(route) : route.continue(),
+    );
+  },
+  async held(name) {
+    await pages[name].holds;
+    return pages[name].held.length;
+  },
+  async letGo(name) {
+    const page = pages[name];
+    await page.unroute("**/*");
+    for (const route of page.held) await route.continue();
+  },
   url: (name) => pages[name].url(),
   title: (name) => pages[name].title(),
   run: (name, { script }) => pages[name].evaluate(script),

@@ -18,6 +18,16 @@ WATCH = """(() => {
   new MutationObserver(note).observe(status, {childList: true});
 })()"""
 
+# Several looks at how the link stands, each over before the next; the page is on its way by the first.
+LOOK_AGAIN = """(async () => {
+  const link = document.getElementById("link").dataset.link;
+  for (let i = 0; i < 4; i += 1) {
+    document.dispatchEvent(new Event("visibilitychange"));
+    for (let j = 0; j < 3; j += 1)
+      await (await fetch(`/api/link/${link}/processing`, {cache: "no-store"})).text();
+  }
+})()"""
+
 
 class InTheBrowser:
     @classmethod
@@ -96,6 +106,22 @@ class InTheBrowser:
             page.well(self)
             moved = links.server.get(f'/link/{link}')
             self.assertEqual((moved.status, moved.headers['Location']), (302, f'/link/{target}'))
+
+    def test_a_slow_page_of_the_article_is_asked_for_once(self):
+        links = self.links()
+        posts, _ = links.discussed(links.article('nav'), reddit=1, hn=0)
+        links.serve()
+        page, link = self.add(links, links.reddit.page(posts[0]))
+        page.see('#reverse', 'Finding the article…')
+        page.do('hold')
+        links.enrich()
+        links.wait(link, reverse_lookup='completed')
+        page.do('run', script=LOOK_AGAIN)
+        self.assertEqual(page.do('held'), 1)
+        page.do('letGo')
+        page.at(f'/link/{links.target(link)}')
+        page.see('#summary .text')
+        page.well(self)
 
     def test_trouble_and_the_button(self):
         links = self.links()

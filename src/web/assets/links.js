@@ -17,6 +17,7 @@
   let looking = false;
   let lookAgain = false;
   let waitedAt = 0;
+  let leaving = false;
 
   const isPending = () => article.hasAttribute("data-pending");
   const isVisible = () => document.visibilityState === "visible";
@@ -67,10 +68,17 @@
 
   /* Asking ---------------------------------------------------------------------------------------- */
 
+  /* The article was found: to its page, once. To ask for it again would break off what is on its way. */
+  const leave = (url) => {
+    if (leaving) return;
+    leaving = true;
+    location.replace(url);
+  };
+
   const takePage = async () => {
     const answer = await fetch(`/link/${article.dataset.link}`, { cache: "no-cache" });
     if (answer.redirected) {
-      location.replace(answer.url); /* the article was found */
+      leave(answer.url);
       return;
     }
     if (!answer.ok) return;
@@ -97,7 +105,7 @@
     const state = await answer.json();
     const target = state.reverse_lookup && state.reverse_lookup.target_id;
     if (target) {
-      location.replace(`/link/${target}`);
+      leave(`/link/${target}`);
       return;
     }
     await takePage();
@@ -108,7 +116,7 @@
     lookAgain = true;
     if (looking) return;
     looking = true;
-    while (lookAgain) {
+    while (lookAgain && !leaving) {
       lookAgain = false;
       try {
         await askState();
@@ -129,7 +137,7 @@
 
   /* A browser keeps few connections to one server: only a page that is looked at has a stream. */
   const hear = () => {
-    const wanted = isPending() && isVisible();
+    const wanted = isPending() && isVisible() && !leaving;
     if (!wanted && events) {
       events.close();
       events = null;
@@ -146,7 +154,7 @@
   const follow = () => {
     clearTimeout(timer);
     hear();
-    if (!isPending()) return;
+    if (!isPending() || leaving) return;
     sayWaiting();
     timer = setTimeout(look, POLL_EVERY);
   };
