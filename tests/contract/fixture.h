@@ -140,6 +140,7 @@ int read_thread_tests(void);
 int search_tests(void);
 int index_tests(void);
 int feed_epoch_tests(void);
+int feed_plan_tests(void);
 int feed_tests(void);
 int cdc_tests(void);
 int feed_order_tests(void);

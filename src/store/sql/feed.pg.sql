@@ -19,7 +19,9 @@ SELECT head FROM feed_state WHERE only_row = 1 FOR UPDATE;
 
 -- name: feed_number
 -- The next positions for at most $1 rows of the log; a new epoch first, where this is another life
--- of the database than the last one that numbered. Rings ($2) when there is something to hear.
+-- of the database than the last one that numbered. Rings ($2) when there is something to hear. Rows
+-- are found again by their place: whoever counts the log finds next to none without a number, and a
+-- plan that believes this compares each with all the others. Nobody else changes them meanwhile.
 WITH life AS (
     INSERT INTO feed_epochs (epoch, from_pos, mark, began_at)
     SELECT GREATEST(tain_now_ms() / 1000, e.epoch + 1), s.head, feed_mark(), tain_now_ms()
@@ -27,14 +29,14 @@ WITH life AS (
     WHERE e.mark IS DISTINCT FROM feed_mark()
     RETURNING epoch
 ), todo AS (
-    SELECT w.batch, w.part,
+    SELECT w.place, w.tableoid,
            SUM(w.n) OVER (ORDER BY w.batch, w.part ROWS UNBOUNDED PRECEDING) - w.n AS before
-    FROM (SELECT batch, part, n FROM change_log
+    FROM (SELECT ctid AS place, tableoid, batch, part, n FROM change_log
           WHERE pos IS NULL ORDER BY batch, part LIMIT $1) AS w
 ), numbered AS (
     UPDATE change_log l SET pos = s.head + t.before + 1
     FROM feed_state s, todo t
-    WHERE l.batch = t.batch AND l.part = t.part AND l.pos IS NULL
+    WHERE l.ctid = t.place AND l.tableoid = t.tableoid AND l.pos IS NULL
     RETURNING l.n
 ), moved AS (
     UPDATE feed_state SET head = head + (SELECT COALESCE(SUM(n), 0) FROM numbered)
