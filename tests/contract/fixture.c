@@ -1,7 +1,7 @@
 #include "fixture.h"
 
+#include "fixture_copy.h"
 #include "fixture_raw.h"
-#include "store/partitions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,8 @@ bool fix_partitioned;
 #define MORE_IDS 10000
 #define MANY_IDS 1000000
 
-static void place(struct fix *f) {
+/* A database with an archive whose partitions are so wide, or (bare) a schema with nothing. */
+static void place(struct fix *f, bool bare, int64_t width) {
     static int count;
     count++;
     if (fix_kind == DB_SQLITE) {
@@ -27,26 +28,28 @@ static void place(struct fix *f) {
     }
     snprintf(f->uri, sizeof f->uri, "%s", getenv("TAIN_TEST_PG"));
     snprintf(f->schema, sizeof f->schema, "contract_%d_%d", (int)getpid(), count);
+    if (!bare)
+        copy_make(f, fix_partitioned ? width : 0);
 }
 
-int fix_setup_bare(void **state) {
+static struct fix *make(bool bare, int64_t width) {
     struct fix *f = xcalloc(1, sizeof *f);
-    *state = f;
-    place(f);
     clock_manual_init(&f->clock, 1000, T0);
     f->revisions = REVISIONS_CONTENT;
     arena_init(&f->arena);
+    place(f, bare, width);
     f->raw = raw_open(fix_kind, f->uri, f->schema);
+    return f;
+}
+
+int fix_setup_bare(void **state) {
+    *state = make(true, 0);
     return 0;
 }
 
 static int set_up(void **state, int64_t width) {
-    fix_setup_bare(state);
-    struct fix *f = *state;
+    struct fix *f = *state = make(false, width);
     f->s = fix_open(f);
-    struct err e;
-    if (fix_partitioned)
-        assert_ok(store_partition(f->s, width, &e));
     return 0;
 }
 
@@ -67,9 +70,10 @@ int fix_teardown(void **state) {
     fault_setup(NULL);
     for (int i = 0; i < f->n_stores; i++)
         store_close(f->all[i]);
-    if (fix_kind == DB_POSTGRES)
+    if (fix_kind == DB_POSTGRES && !f->copy[0])
         x(f, "DROP SCHEMA IF EXISTS \"%s\" CASCADE", f->schema);
     raw_close(f->raw);
+    copy_drop(f);
     static const char *const files[] = {"t.db", "t.db-wal", "t.db-shm"};
     for (size_t i = 0; i < ARRAY_LEN(files) && f->dir[0]; i++) {
         char path[200];

@@ -1,5 +1,5 @@
-/* A fresh archive for each test: a file in a temporary folder on SQLite, a schema of its own on
- * PostgreSQL (the server is in TAIN_TEST_PG). Time stands still at T0 until a test moves it, on
+/* A fresh archive for each test: a file in a temporary folder on SQLite, a database of its own on
+ * PostgreSQL (the server is in TAIN_TEST_PG; a bare one is a schema). Time stands still at T0 until a test moves it, on
  * every connection. Questions to the database go round the code under test: q() and x() use
  * connections of their own. Fixtures belong to the main thread; cmocka's assertions do too. */
 #ifndef TAIN_TESTS_CONTRACT_FIXTURE_H
@@ -24,6 +24,7 @@ struct raw; /* sqlite3 or PGconn */
 
 struct fix {
     char dir[64], uri[300], schema[64];
+    char copy[64]; /* PostgreSQL: the database that is this test's own; "": none */
     struct clock clock;
     struct store *s, *all[MAX_STORES];
     int n_stores;
