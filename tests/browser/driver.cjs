@@ -11,8 +11,13 @@ const PATIENCE = 300000; /* milliseconds: for what never comes, however slow the
 let browser;
 const pages = {};
 
-/* What a page may hear of its server is taken from it, so that the other way can be seen to work. */
+/* What a page may hear of its server is taken from it, so that the other way can be seen to work; or
+ * the pause between two looks. */
 const without = {
+  pauses: () => {
+    const later = window.setTimeout;
+    window.setTimeout = (act, ms) => later(act, ms >= 2000 ? 20 : ms);
+  },
   polls: () => {
     const later = window.setTimeout;
     window.setTimeout = (act, ms) => (ms >= 2000 ? 0 : later(act, ms));
@@ -72,26 +77,17 @@ const deeds = {
     await pages[name].waitForURL((url) => url.href.endsWith(end));
     return pages[name].url();
   },
-  /* What it goes to from now on has to wait, until it is let go. */
-  async hold(name) {
+  /* What it goes to from now on comes so much later, and is counted. */
+  async delay(name, { ms }) {
     const page = pages[name];
-    page.held = [];
-    page.holds = new Promise((holds) => {
-      page.hold = (route) => holds(page.held.push(route));
+    page.asked = 0;
+    await page.route("**/*", (route) => {
+      if (!route.request().isNavigationRequest()) return route.continue();
+      page.asked += 1;
+      return setTimeout(() => route.continue().catch(() => {}), ms); /* it may be broken off */
     });
-    await page.route("**/*", (route) =>
-      route.request().isNavigationRequest() ? page.hold(route) : route.continue(),
-    );
   },
-  async held(name) {
-    await pages[name].holds;
-    return pages[name].held.length;
-  },
-  async letGo(name) {
-    const page = pages[name];
-    await page.unroute("**/*");
-    for (const route of page.held) await route.continue();
-  },
+  asked: (name) => pages[name].asked,
   url: (name) => pages[name].url(),
   title: (name) => pages[name].title(),
   run: (name, { script }) => pages[name].evaluate(script),

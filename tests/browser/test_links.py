@@ -18,16 +18,6 @@ WATCH = """(() => {
   new MutationObserver(note).observe(status, {childList: true});
 })()"""
 
-# Several looks at how the link stands, each over before the next; the page is on its way by the first.
-LOOK_AGAIN = """(async () => {
-  const link = document.getElementById("link").dataset.link;
-  for (let i = 0; i < 4; i += 1) {
-    document.dispatchEvent(new Event("visibilitychange"));
-    for (let j = 0; j < 3; j += 1)
-      await (await fetch(`/api/link/${link}/processing`, {cache: "no-store"})).text();
-  }
-})()"""
-
 
 class InTheBrowser:
     @classmethod
@@ -111,15 +101,13 @@ class InTheBrowser:
         links = self.links()
         posts, _ = links.discussed(links.article('nav'), reddit=1, hn=0)
         links.serve()
-        page, link = self.add(links, links.reddit.page(posts[0]))
+        page, link = self.add(links, links.reddit.page(posts[0]), lacks=['pauses'])
         page.see('#reverse', 'Finding the article…')
-        page.do('hold')
+        page.do('delay', ms=500)  # so many looks long
         links.enrich()
         links.wait(link, reverse_lookup='completed')
-        page.do('run', script=LOOK_AGAIN)
-        self.assertEqual(page.do('held'), 1)
-        page.do('letGo')
         page.at(f'/link/{links.target(link)}')
+        self.assertEqual(page.do('asked'), 1)
         page.see('#summary .text')
         page.well(self)
 
