@@ -3,10 +3,10 @@
 
     tests/run.py [BUILD [WORD ...]]
 
-First the ones that meson knows (unit tests, contract suites, the checks of the house rules), then
-the Python suites that drive the built program: tests/*/test_*.py outside tests/check. A suite makes
-its own temporary folders and finds the program through the environment variable TAIN_BUILD. With
-WORDs only the Python suites with one of them in their path are run. The last line is "N passed,
+The ones that meson knows (unit tests, contract suites, the checks of the house rules), and beside
+them the Python suites that drive the built program: tests/*/test_*.py outside tests/check. A suite
+makes its own temporary folders and finds the program through the environment variable TAIN_BUILD.
+With WORDs only the Python suites with one of them in their path are run. The last line is "N passed,
 N failed"; the exit code is 1 if anything failed or nothing ran.
 
 Suites wait more than they work, so two more than there are processors run at once (TEST_JOBS says
@@ -102,6 +102,14 @@ class Tally:
         if failed:
             self.broken.append(name)
 
+    def add_all(self, other):
+        self.add("", other.passed, 0, other.skipped)
+        self.failed += other.failed
+        self.broken += other.broken
+
+    def line(self):
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
     def report(self):
         print()
         for name in self.broken:
@@ -147,37 +155,49 @@ def add_meson_test(tally, row):
         tally.add(f"{row['name']} ({row['result'].lower()})", passed, max(failed, 1), skipped)
 
 
-def run_meson(build, tally):
-    print("== meson", flush=True)
+def run_meson(build):
+    """What meson's tests say, in full where one failed, and how they are to be counted."""
+    began = time.monotonic()
+    tally = Tally()
     log = build / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
-    done = subprocess.run(["meson", "test", "-C", str(build), "--print-errorlogs", "-t",
-                           str(SLOWER)], cwd=ROOT)
+    done = started(["meson", "test", "-C", str(build), "--print-errorlogs", "-t", str(SLOWER)])
+    said, _ = done.communicate()
+    running.discard(done)
     rows = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
-    before = tally.failed
     for row in rows:
         add_meson_test(tally, json.loads(row))
-    if done.returncode != 0 and tally.failed == before:
+    if done.returncode != 0 and tally.failed == 0:
         tally.add(f"meson test ended with {done.returncode}", 0, 1)
+    if not tally.failed:
+        said = ""
+    return f"{said}{tally.line()} in {time.monotonic() - began:.1f} s\n", tally
+
+
+def started(command, **env):
+    """A process of a suite, which is stopped when the run is."""
+    suite = subprocess.Popen(command, cwd=ROOT, env=dict(os.environ, **env), text=True,
+                             errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    running.add(suite)
+    return suite
 
 
 def run_python(path, build):
-    """What a suite has to say, in full when it failed, and its (name, passed, failed, skipped)."""
+    """What a suite has to say, in full when it failed, and how it is to be counted."""
+    tally = Tally()
     name = path.relative_to(ROOT)
     began = time.monotonic()
     command = [sys.executable, "-B", "-c", SUITE, "discover", "-v", "-s", str(path.parent), "-p",
                path.name]
-    env = dict(os.environ, TAIN_BUILD=str(build))
-    suite = subprocess.Popen(command, cwd=ROOT, env=env, text=True, errors="replace",
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    running.add(suite)
+    suite = started(command, TAIN_BUILD=str(build))
     try:
         said, _ = suite.communicate(timeout=SUITE_TIMEOUT)
     except subprocess.TimeoutExpired as late:
         suite.kill()
         suite.wait()
         said = (late.stdout or b"").decode(errors="replace")[-4000:]
-        return f"{said}\n", (f"{name} (no end within {SUITE_TIMEOUT} s)", 0, 1, 0)
+        tally.add(f"{name} (no end within {SUITE_TIMEOUT} s)", 0, 1)
+        return f"{said}\n", tally
     finally:
         running.discard(suite)
     passed, failed, skipped = count_unittest(said) or (0, 1, 0)
@@ -186,9 +206,9 @@ def run_python(path, build):
     used = PROCESSOR.findall(said) or ["?"]
     if not failed:
         said = "".join(f"{t}\n" for t in TIMES.findall(said))
+    tally.add(name, passed, failed, skipped)
     took = f"{time.monotonic() - began:.1f} s, processor {used[-1]}"
-    return (f"{said}{passed} passed, {failed} failed, {skipped} skipped in {took}\n",
-            (name, passed, failed, skipped))
+    return f"{said}{tally.line()} in {took}\n", tally
 
 
 def in_order(paths):
@@ -198,14 +218,16 @@ def in_order(paths):
     return sorted(paths, key=rank)
 
 
-def run_suites(paths, build, tally):
+def run_suites(paths, build, tally, with_meson):
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        ends = {pool.submit(run_python, path, build): path for path in in_order(paths)}
+        ends = {pool.submit(run_meson, build): "meson"} if with_meson else {}
+        ends |= {pool.submit(run_python, path, build): path.relative_to(ROOT)
+                 for path in in_order(paths)}
         try:
             for end in concurrent.futures.as_completed(ends):
                 said, counted = end.result()
-                print(f"== {ends[end].relative_to(ROOT)}\n{said}", end="", flush=True)
-                tally.add(*counted)
+                print(f"== {ends[end]}\n{said}", end="", flush=True)
+                tally.add_all(counted)
         except BaseException:  # suites that run clean up behind themselves; no other begins
             pool.shutdown(wait=False, cancel_futures=True)
             for suite in list(running):
@@ -214,12 +236,10 @@ def run_suites(paths, build, tally):
 
 
 def run_all(build, words, tally):
-    if not words:
-        run_meson(build, tally)
     run_suites([path for path in (ROOT / "tests").glob("*/test_*.py")
                 if path.parent.name != "check" and
                 (not words or any(w in str(path.relative_to(ROOT / "tests")) for w in words))],
-               build, tally)
+               build, tally, not words)
 
 
 def main():
