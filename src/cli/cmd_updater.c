@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/updating.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,6 +23,10 @@ static int run(const struct settings *s, struct store *store, struct stop_token 
     return EXIT_DONE;
 }
 
+/* What threads free stays with the heap it came from: with one each they would keep more than they
+ * need, and what they allocate most is in arenas of our own. */
+#define HEAPS 2
+
 int cmd_updater(struct settings *s) {
     struct err e;
     struct stop_token stop;
@@ -29,6 +34,7 @@ int cmd_updater(struct settings *s) {
         complain(s, e.msg);
         return EXIT_FAILED;
     }
+    (void)mallopt(M_ARENA_MAX, HEAPS);
     signals_to(&stop);
     signals_allow(
         UPDATING_STOP_SECONDS,
