@@ -1,7 +1,8 @@
 /* A fresh archive for each test: a file in a temporary folder on SQLite, a database of its own on
- * PostgreSQL (the server is in TAIN_TEST_PG; a bare one is a schema). Time stands still at T0 until a test moves it, on
- * every connection. Questions to the database go round the code under test: q() and x() use
- * connections of their own. Fixtures belong to the main thread; cmocka's assertions do too. */
+ * PostgreSQL (the server is in TAIN_TEST_PG; a bare one is a schema). Time stands still at T0 until
+ * a test moves it, on every connection. Questions to the database go round the code under test: q()
+ * and x() use connections of their own. Fixtures belong to the main thread; cmocka's assertions do
+ * too. */
 #ifndef TAIN_TESTS_CONTRACT_FIXTURE_H
 #define TAIN_TESTS_CONTRACT_FIXTURE_H
 
