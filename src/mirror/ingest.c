@@ -176,7 +176,8 @@ static bool wind_down(struct ingest *g) {
     ingest_cancel_calls(g, enough);
     if (enough)
         ingest_release_all(g);
-    return (enough && g->n_open == 0) || waited >= STOP_LIMIT_MS;
+    /* A segment that is being claimed for us is ours to give back, too. */
+    return (enough && g->n_open == 0 && !g->claim_asked) || waited >= STOP_LIMIT_MS;
 }
 
 static int64_t wake_at(const struct ingest *g, int64_t deadline) {

@@ -252,6 +252,22 @@ static void stop_releases_the_leases(void **state UNUSED) {
     rig_close(&r);
 }
 
+/* It has been asked for, and the writer has not come to it yet. */
+static void stop_waits_for_a_segment_that_is_being_claimed(void **state UNUSED) {
+    struct rig r;
+    rig_open(&r, &(struct rig_options){.window = {1, 500}, .maxitem = FAR});
+    assert_int_equal(ingest_step(r.ingest, clock_mono(&r.a.clock)), INGEST_RUNNING);
+    stop_raise(&r.stop);
+    for (int i = 0; i < 3; i++) {
+        clock_advance(&r.a.clock, 20);
+        assert_int_equal(ingest_step(r.ingest, clock_mono(&r.a.clock)), INGEST_RUNNING);
+    }
+    r.step_ms = 50;
+    assert_int_equal(rig_run(&r), INGEST_STOPPED);
+    assert_int_equal(archive_int(&r.a, HELD), 0);
+    rig_close(&r);
+}
+
 static void stop_does_not_wait_for_the_slow(void **state UNUSED) {
     struct rig r;
     rig_open(&r, &(struct rig_options){
@@ -320,6 +336,7 @@ int main(void) {
         cmocka_unit_test(retry_after_of_the_upstream),
         cmocka_unit_test(an_item_that_cannot_be_stored),
         cmocka_unit_test(stop_releases_the_leases),
+        cmocka_unit_test(stop_waits_for_a_segment_that_is_being_claimed),
         cmocka_unit_test(stop_does_not_wait_for_the_slow),
         cmocka_unit_test(a_lost_lease_is_let_go),
         cmocka_unit_test(a_long_answer_is_kept_alive_by_heartbeats),
