@@ -148,8 +148,9 @@ bool db_is_read_only(const struct err *e) {
                                                 : false;
 }
 
-bool db_is_duplicate(const struct err *e) {
-    return e->domain && strcmp(e->domain, "postgres") == 0 && pg_is_duplicate(e->code);
+bool db_is_duplicate(const struct err *e, const char *table) {
+    return e->domain && strcmp(e->domain, "postgres") == 0 &&
+           pg_is_duplicate(e->code, e->msg, table);
 }
 
 enum verdict db_script(struct db *db, const char *sql, struct err *e) {

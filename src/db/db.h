@@ -96,8 +96,9 @@ void db_drop(struct db *db, int stmt); /* one that db_add() made; its number may
 int64_t db_changes(const struct db *db);
 /* Did it fail because this database can only be read: a standby, or a file that is protected? */
 bool db_is_read_only(const struct err *e);
-/* PostgreSQL: did it fail because another transaction has stored that key meanwhile? */
-bool db_is_duplicate(const struct err *e);
+/* PostgreSQL: did it fail because another transaction has stored that primary key of the table, or
+ * of a partition of it, meanwhile? Unique indexes of others are another matter. */
+bool db_is_duplicate(const struct err *e, const char *table);
 
 /* Several statements as text, without parameters: migrations and settings. */
 MUST_CHECK enum verdict db_script(struct db *db, const char *sql, struct err *e);

@@ -65,7 +65,8 @@ bool sqlite_is_read_only(int code);
 /* The code of an err: the SQLSTATE where it is a number, else 0. */
 int pg_code(const char *sqlstate);
 bool pg_is_read_only(int code);
-bool pg_is_duplicate(int code);
+/* `said`: what the server did, which names the index: TABLE_pkey, or TABLE_..._pkey. */
+bool pg_is_duplicate(int code, const char *said, const char *table);
 /* What libpq says when it could not connect: will none of the hosts ever take us? */
 bool pg_is_hopeless(const char *text);
 enum verdict pg_verdict(const char *sqlstate); /* NULL or "": no answer from the server */
@@ -78,9 +79,9 @@ enum pooler {
     POOLER_UNKNOWN
 };
 enum pooler pg_pooler_kind(PGconn *c, PGconn *other);
-/* With this SQLSTATE a session says that it is not the one which we set up; `pooled`: there is a
- * pooler, so that what is not there may only be out of sight. */
-bool pg_is_other_session(const char *sqlstate, bool pooled);
+/* With this SQLSTATE a session says that it is not the one which we set up; `suspect`: there is a
+ * pooler of an unknown kind, so that what is not there may only be out of sight. */
+bool pg_is_other_session(const char *sqlstate, bool suspect);
 
 /* PostgreSQL's binary form of a one-dimensional array of the column's values. */
 void pg_encode_array(const struct db_col *col, size_t n, struct strbuf *out);

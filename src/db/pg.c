@@ -22,11 +22,11 @@ struct pg_db {
     struct db head;
     PGconn *conn;
     char *uri, *schema;
-    unsigned *prepared, n_prepared;   /* the number that each statement's name ends with; 0: none */
-    unsigned long long tag;           /* of this connection alone, in the names of statements */
-    bool pooled;                      /* there is something between us and the server */
-    bool listening;                   /* on this connection */
-    bool wrong_host;                  /* it refused a write: another one may be the primary */
+    unsigned *prepared, n_prepared; /* the number that each statement's name ends with; 0: none */
+    unsigned long long tag;         /* of this connection alone, in the names of statements */
+    bool suspect;    /* there is a pooler, and nobody knows whether it shares sessions */
+    bool listening;  /* on this connection */
+    bool wrong_host; /* it refused a write: another one may be the primary */
     struct strbuf arrays[MAX_PARAMS]; /* reused from call to call */
 };
 
@@ -36,7 +36,7 @@ static struct pg_db *self_of(struct db *db) {
 
 /* Where the server says too little: a file only, or that there was "a deadlock". */
 static const char *more_words(const struct pg_db *p, const char *state) {
-    if (state && pg_is_other_session(state, p->pooled))
+    if (state && pg_is_other_session(state, p->suspect))
         return POOLER_WORDS ": ";
     if (state && strcmp(state, "53100") == 0)
         return "the disk of the database is full: ";
@@ -242,7 +242,6 @@ static enum verdict add_server_timeouts(struct pg_db *p, struct strbuf *sql, str
 }
 
 static enum verdict set_up_session(struct pg_db *p, struct err *e) {
-    PQsetNoticeReceiver(p->conn, ignore_notice, NULL);
     memset(p->prepared, 0, db_numbers(p->head.catalog) * sizeof *p->prepared);
     CLEANUP(strbuf_release) struct strbuf sql;
     strbuf_init(&sql, MAX_SESSION_BYTES);
@@ -260,15 +259,10 @@ static enum verdict set_up_session(struct pg_db *p, struct err *e) {
                 "SET lock_timeout TO '10s'; SET statement_timeout TO '120s';"
                 /* what is acknowledged must be stored, whatever the server's default */
                 "SELECT set_config('synchronous_commit', 'on', false)"
-                " WHERE current_setting('synchronous_commit') = 'off';"
-                "SELECT pg_backend_pid()",
+                " WHERE current_setting('synchronous_commit') = 'off'",
                 quoted);
     PQfreemem(quoted);
-    int64_t pid = 0;
-    v = pg_ask_int(&p->head, sql.p, &pid, e);
-    /* A pooler has numbers of its own to be cancelled by. */
-    p->pooled = v == V_OK && pid != PQbackendPID(p->conn);
-    return v;
+    return pg_script(&p->head, sql.p, e);
 }
 
 /* libpq has no SQLSTATE for a refused login; what will not heal by itself it says in words. */
@@ -286,13 +280,26 @@ static enum verdict unconnected(const struct pg_db *p, struct err *e) {
     return err_set(e, hopeless ? V_FATAL : V_RETRY, "postgres", 0, "%s", said.p);
 }
 
-/* Behind a pooler: one that shares out our session is refused before anything is done with it. */
+/* A pooler that shares out our session is refused before anything is set in it: whoever had it next
+ * would find our settings. */
 static enum verdict check_pooler(struct pg_db *p, const char *const *keys,
                                  const char *const *values, struct err *e) {
+    int64_t pid = 0;
+    p->suspect = false;
+    enum verdict v = pg_ask_int(&p->head, "SELECT pg_backend_pid()", &pid, e);
+    /* A pooler has numbers of its own to be cancelled by. */
+    if (v != V_OK || pid == PQbackendPID(p->conn))
+        return v;
     PGconn *other = PQconnectdbParams(keys, values, 1);
     enum pooler kind = pg_pooler_kind(p->conn, other);
     PQfinish(other);
+    p->suspect = kind == POOLER_UNKNOWN;
     return kind == POOLER_SHARES ? err_set(e, V_INVALID, "config", 0, "%s", POOLER_WORDS) : V_OK;
+}
+
+static void hang_up(struct pg_db *p) {
+    PQfinish(p->conn);
+    p->conn = NULL;
 }
 
 static enum verdict connect_now(struct pg_db *p, struct err *e) {
@@ -304,15 +311,20 @@ static enum verdict connect_now(struct pg_db *p, struct err *e) {
         "dbname",          "client_encoding",           NULL};
     /* Behind the address, and so above it: all our texts are UTF-8, whatever the database's are. */
     const char *const values[] = {"10", "tain", "30000", "10", "5", "3", p->uri, "UTF8", NULL};
-    PQfinish(p->conn);
+    hang_up(p);
     p->listening = p->wrong_host = false;
     p->conn = PQconnectdbParams(keys, values, 1);
     if (PQstatus(p->conn) != CONNECTION_OK)
         return unconnected(p, e);
     struct rng r = rng_fresh();
     p->tag = rng_next(&r);
-    enum verdict v = set_up_session(p, e);
-    return v == V_OK && p->pooled ? check_pooler(p, keys, values, e) : v;
+    PQsetNoticeReceiver(p->conn, ignore_notice, NULL);
+    enum verdict v = check_pooler(p, keys, values, e);
+    if (v == V_OK)
+        v = set_up_session(p, e);
+    if (v != V_OK)
+        hang_up(p); /* nobody is to take it for one that is set up */
+    return v;
 }
 
 static enum verdict pg_recover(struct db *db, struct err *e) {

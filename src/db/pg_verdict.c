@@ -1,5 +1,6 @@
 #include "db/db_int.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* A code of five characters, or a class of two. The first match counts. */
@@ -67,14 +68,14 @@ int pg_code(const char *sqlstate) {
     return code;
 }
 
-bool pg_is_other_session(const char *sqlstate, bool pooled) {
+bool pg_is_other_session(const char *sqlstate, bool suspect) {
     static const char *const lost[] = {"26000"};                     /* what we prepared */
     static const char *const hidden[] = {"42P01", "42883", "3F000"}; /* table, function, schema */
     for (size_t i = 0; i < ARRAY_LEN(lost); i++)
         if (strcmp(sqlstate, lost[i]) == 0)
             return true;
     for (size_t i = 0; i < ARRAY_LEN(hidden); i++)
-        if (pooled && strcmp(sqlstate, hidden[i]) == 0)
+        if (suspect && strcmp(sqlstate, hidden[i]) == 0)
             return true;
     return false;
 }
@@ -83,6 +84,16 @@ bool pg_is_read_only(int code) {
     return code == 25006;
 }
 
-bool pg_is_duplicate(int code) {
-    return code == 23505;
+static bool is_of_name(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+bool pg_is_duplicate(int code, const char *said, const char *of) {
+    const char *end = "_pkey", *at = strstr(said, end);
+    if (code != 23505 || !at || is_of_name(at[strlen(end)]))
+        return false;
+    while (at > said && is_of_name(at[-1]))
+        at--;
+    size_t n = strlen(of);
+    return strncmp(at, of, n) == 0 && at[n] == '_';
 }

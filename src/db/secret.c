@@ -94,9 +94,10 @@ static struct str userinfo_password(const char *uri) {
             return STR_NONE;
     }
     /* A careless one may hold what should have been encoded: then the last @ ends it. */
-    size_t sound = strcspn(colon + 1, "@/?"), host = strcspn(at + 1, "@/?");
-    if (colon + 1 + sound != at || at[1 + host] == '@')
+    if (colon + 1 + strcspn(colon + 1, "@/?") != at)
         at = strrchr(colon, '@');
+    else
+        at = memrchr(at, '@', strcspn(at, "?"));
     return (struct str){colon + 1, (size_t)(at - colon - 1)};
 }
 

@@ -134,7 +134,7 @@ static enum verdict add_kids(struct apply *a, struct work *const *works, size_t 
 static enum verdict insert_items(struct apply *a, struct work *const *works, size_t n) {
     enum verdict v = write_rows(a, SQL_ITEMS_INSERT, works, n);
     /* PostgreSQL: another process stored one of them since we looked. Look again. */
-    if (v == V_CONFLICT && db_is_duplicate(a->e))
+    if (v == V_CONFLICT && db_is_duplicate(a->e, "items"))
         return err_wrap(a->e, V_RETRY, "an item was stored by another process meanwhile");
     return v == V_OK ? add_kids(a, works, n) : v;
 }

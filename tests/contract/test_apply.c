@@ -197,6 +197,22 @@ static void what_the_table_does_not_want_is_one(void **state) {
     assert_int_equal(qi(f, "SELECT COUNT(*) FROM items"), 0);
 }
 
+/* To look again, and again, would not help. */
+static void a_unique_index_of_others_is_no_race(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    if (fix_kind != DB_POSTGRES || fix_partitioned) /* where it must have the id in it */
+        skip();
+    x(f, "CREATE UNIQUE INDEX items_by_idx ON items (by)");
+    struct batch *b = wide_batch(f);
+    struct apply_stats stats;
+    put_item(b, T0, "{'id':11,'type':'story','by':'a'}");
+    put_item(b, T0, "{'id':12,'type':'story','by':'a'}");
+    assert_int_equal(store_apply(f->s, b, &stats, &e), V_FATAL);
+    assert_non_null(strstr(e.msg, "items_by_idx"));
+    assert_null(strstr(e.msg, "another process"));
+}
+
 static void a_batch_that_lies_scattered_is_compared_too(void **state) {
     struct fix *f = *state;
     struct batch *b = wide_batch(f);
@@ -230,6 +246,7 @@ int apply_tests(void) {
         CASE(broken_constraint_is_fatal),
         CASE(whoever_was_faster_is_no_contradiction),
         CASE(what_the_table_does_not_want_is_one),
+        CASE(a_unique_index_of_others_is_no_race),
         CASE(a_batch_that_lies_scattered_is_compared_too),
     };
     return cmocka_run_group_tests_name("apply", tests, NULL, NULL);

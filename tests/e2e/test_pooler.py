@@ -110,6 +110,29 @@ class EnrichBySessions(Pooled, EnrichTest):
             self.assertEqual(run.wait().code, EXIT_DONE)
 
 
+class Changed(Pooled, UpdaterTest):
+    def test_a_connection_that_is_made_again_is_looked_at_too(self):
+        upstream = self.upstream(ids=200)
+        self.catchup(self.behind(), upstream)
+        updater = self.start_updater(self.behind(), upstream)
+        self.converge(updater, self.direct, upstream)
+        self.pooler.stop()
+        self.pooler.settings['pool_mode'] = 'transaction'
+        self.pooler.start()
+        result = updater.wait()
+        self.assertNotEqual(result.code, EXIT_DONE, result)
+        self.assertIn(WORDS, result.out + result.err)
+
+    def test_what_is_not_there_is_not_put_down_to_it(self):
+        upstream = self.upstream(ids=60)
+        self.catchup(self.behind(), upstream)
+        self.direct.execute('DROP TABLE items CASCADE')
+        result = self.run_tain('verify', '--db', self.behind().uri)
+        self.assertNotEqual(result.code, EXIT_DONE, result)
+        self.assertIn('items', result.out + result.err)
+        self.assertNotIn('pooler', result.out + result.err)
+
+
 class Refusals(Pooled):
     """Nothing but tain uses this pooler."""
 
@@ -125,6 +148,10 @@ class Refusals(Pooled):
         self.assert_refused('migrate')
         self.assertEqual(self.direct.rows(
             "SELECT 1 FROM pg_namespace WHERE nspname = 'tain'"), [])
+        # and nothing is set in a session that others will have
+        for name in ('search_path', 'lock_timeout', 'statement_timeout', 'enable_seqscan'):
+            show = f'SHOW {name}'
+            self.assertEqual(self.pooler.psql(show, self.direct.name), self.server.psql(show))
 
     def test_every_command_says_so(self):
         upstream = self.upstream(ids=60)

@@ -67,6 +67,9 @@ class Pooler:
         self.stop()
         shutil.rmtree(self.dir, ignore_errors=True)
 
+    def psql(self, sql, database):
+        return self._psql(database, sql)
+
     def show(self, what):
         return self._psql('pgbouncer', f'SHOW {what}')
 

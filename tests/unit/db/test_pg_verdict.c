@@ -53,7 +53,6 @@ static void check(void **state) {
     assert_string_equal(verdict_name(pg_verdict(r->state)), verdict_name(r->v));
     const struct err e = {.domain = "postgres", .code = pg_code(r->state)};
     assert_int_equal(db_is_read_only(&e), r->state && strcmp(r->state, "25006") == 0);
-    assert_int_equal(db_is_duplicate(&e), r->state && strcmp(r->state, "23505") == 0);
 }
 
 /* Without a pooler only a statement that was prepared, and is not, tells of another session. */
@@ -106,8 +105,34 @@ static void check_said(void **state) {
     assert_int_equal(pg_is_hopeless(r->text), r->hopeless);
 }
 
+static const struct taken {
+    const char *name, *said;
+    bool is;
+} taken[] = {
+    {"the table's own", "violates unique constraint \"items_pkey\" SQLSTATE 23505", true},
+    {"that of a partition", "violates unique constraint \"items_200_pkey\"", true},
+    {"in other words", "verletzt Unique-Constraint »items_pkey«", true},
+    {"an index of others on it", "violates unique constraint \"items_by_idx\"", false},
+    {"one that begins so", "violates unique constraint \"items_pkey_too\"", false},
+    {"that of another table", "violates unique constraint \"audit_items_pkey\"", false},
+    {"of one with a longer name", "violates unique constraint \"itemses_pkey\"", false},
+    {"none", "", false},
+};
+
+static void check_taken(void **state) {
+    const struct taken *r = *state;
+    struct err e;
+    err_set(&e, V_CONFLICT, "postgres", 23505, "%s", r->said);
+    assert_int_equal(db_is_duplicate(&e, "items"), r->is);
+    err_set(&e, V_CONFLICT, "postgres", 23514, "%s", r->said);
+    assert_false(db_is_duplicate(&e, "items"));
+    err_set(&e, V_CONFLICT, "sqlite", 23505, "%s", r->said);
+    assert_false(db_is_duplicate(&e, "items"));
+}
+
 int main(void) {
     int failed = RUN_ROWS("pg_verdict", rows, check);
     failed += RUN_ROWS("pg_is_other_session", others, check_other);
+    failed += RUN_ROWS("db_is_duplicate", taken, check_taken);
     return failed + RUN_ROWS("pg_is_hopeless", said, check_said);
 }

@@ -46,6 +46,9 @@ static void passwords(void **state UNUSED) {
         {"postgres://me:hu/sh@host/hn", "postgres://me:***@host/hn"},
         {"postgres://me:hu@sh@host/hn", "postgres://me:***@host/hn"},
         {"postgres://me:hu?sh@host/hn", "postgres://me:***@host/hn"},
+        {"postgres://me:hu@sh/sh@host/hn", "postgres://me:***@host/hn"},
+        {"postgres://me:hu@sh/sh@host/hn?application_name=a@b",
+         "postgres://me:***@host/hn?application_name=a@b"},
         {"postgres://me:hush@host/hn?application_name=a@b",
          "postgres://me:***@host/hn?application_name=a@b"},
         {"postgres://me@host:5432?application_name=a@b",
@@ -83,6 +86,7 @@ static void careless_passwords(void **state UNUSED) {
         {"postgres://me:hush@host/hn", false},
         {"postgres://me:hu%40sh@host/hn", false},
         {"postgres://me:hu#sh@host/hn", false}, /* libpq takes it as it is */
+        {"postgres://me:hu@sh/sh@host/hn", true},
         {"postgres://me:hush@host/hn?application_name=a@b", false},
         {"postgres://me@host:5432/hn?application_name=a@b", false},
         {"postgres://me@host:5432?application_name=a@b", false},
