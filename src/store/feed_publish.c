@@ -35,6 +35,8 @@ static enum verdict number(struct store *s, size_t max, int64_t *ret_n, struct e
     enum verdict v = lock_state(s, e);
     if (v == V_OK)
         v = db_run_int(s->db, SQL_FEED_NUMBER, DB_VALS(DBI((int64_t)max), DBC(channel)), ret_n, e);
+    if (v == V_OK && *ret_n < 0)
+        return err_set(e, V_RETRY, "feed", 0, "somebody has changed rows of the change log");
     return v;
 }
 

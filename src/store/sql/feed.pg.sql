@@ -21,7 +21,8 @@ SELECT head FROM feed_state WHERE only_row = 1 FOR UPDATE;
 -- The next positions for at most $1 rows of the log; a new epoch first, where this is another life
 -- of the database than the last one that numbered. Rings ($2) when there is something to hear. Rows
 -- are found again by their place: whoever counts the log finds next to none without a number, and a
--- plan that believes this compares each with all the others. Nobody else changes them meanwhile.
+-- plan that believes this compares each with all the others. Nobody else changes them; where
+-- somebody does all the same, and has moved one, the answer is -1: all of it is to be taken back.
 WITH life AS (
     INSERT INTO feed_epochs (epoch, from_pos, mark, began_at)
     SELECT GREATEST(tain_now_ms() / 1000, e.epoch + 1), s.head, feed_mark(), tain_now_ms()
@@ -42,7 +43,8 @@ WITH life AS (
     UPDATE feed_state SET head = head + (SELECT COALESCE(SUM(n), 0) FROM numbered)
 )
 SELECT n.n, CASE WHEN n.n > 0 OR EXISTS (SELECT 1 FROM life) THEN pg_notify($2, '') END
-FROM (SELECT COALESCE(SUM(n), 0) AS n FROM numbered) AS n;
+FROM (SELECT CASE WHEN COUNT(*) = (SELECT COUNT(*) FROM todo) THEN COALESCE(SUM(n), 0)
+                  ELSE -1 END AS n FROM numbered) AS n;
 
 -- name: feed_read
 -- The changes at the $2 positions behind $1, no further than some $3 bytes: rows of the log that
