@@ -143,7 +143,8 @@ static void offer(struct consumer *c, size_t source, const struct feed_event *ev
         enrich_event(source, EVENT_IGNORED);
         return;
     }
-    (void)engine_offer(g, source, told.key);
+    if (!engine_leave(g, source, told.key))
+        (void)engine_offer(g, source, told.key);
 }
 
 static void take_event(struct consumer *c, const struct feed_event *ev) {

@@ -125,6 +125,14 @@ bool engine_offer(struct engine *g, size_t source, struct str key) {
     return false;
 }
 
+bool engine_leave(struct engine *g, size_t source, struct str key) {
+    if (share_has(&g->works[source].share, key))
+        return false;
+    atomic_store(&g->works[source].lost, true);
+    enrich_event(source, EVENT_LEFT);
+    return true;
+}
+
 void engine_wake(struct engine *g) {
     g->o.caller->wake(g->o.caller);
 }

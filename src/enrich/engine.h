@@ -41,6 +41,9 @@ MUST_CHECK enum verdict engine_new(const struct engine_options *o, struct engine
 MUST_CHECK enum verdict engine_step(struct engine *g, int64_t deadline_mono, struct err *e);
 /* A row may need work: from the feed. False: the ring dropped its oldest for it. */
 bool engine_offer(struct engine *g, size_t source, struct str key);
+/* The feed tells every worker of a row, and it is in the share of another: it is left to that one,
+ * and what it does not come to a scan finds. False: it is ours. `enrich` thread. */
+bool engine_leave(struct engine *g, size_t source, struct str key);
 void engine_wake(struct engine *g);
 void engine_sweep_soon(struct engine *g); /* the feed has lost something; `enrich` thread */
 /* For how long the database has not answered; 0: it does. Any thread. */

@@ -61,7 +61,7 @@ struct work {
     struct row *finals[ENGINE_BUSY_MAX], *releases[ENGINE_BUSY_MAX];
     size_t n_finals, n_releases;
     int64_t decided_at; /* the first of them */
-    atomic_bool lost;   /* the ring has dropped a key since the last scan began */
+    atomic_bool lost;   /* since the last scan began a key was dropped, or left to another */
     /* the sweep */
     int64_t sweep_at, due_at, scanned_at, count_at;
     int64_t deaths_until; /* until then rows wait whose workers have died */

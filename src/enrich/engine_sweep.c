@@ -10,8 +10,9 @@
 
 #define PAGE 256
 #define LOOK_AHEAD (2 * ENGINE_BATCH) /* what is found too early is another's by its turn */
-#define SHARE_LOOK_MS 100
-#define SCAN_REST_MS 1000   /* between two scans */
+#define SHARE_LOOK_MS 100             /* while a scan depends on it, */
+#define SHARE_REST_MS 900             /* and so much more while only events do */
+#define SCAN_REST_MS 1000             /* between two scans */
 #define LOST_REST_MS 50     /* likewise, where a ring has dropped keys: there is much to be found */
 #define DEATHS_LOOK_MS 5000 /* likewise, while rows wait whose workers have died */
 #define COUNT_MS 5000       /* at least, between two countings of all rows, */
@@ -266,7 +267,9 @@ enum verdict sweep_work(struct engine *g, struct work *w, struct err *e) {
     } else if (now >= due(w) && !w->scanning) {
         begin_scan(w, now, false);
     }
-    size_t page = w->scanning ? page_size(g, w) : 0;
+    if (now >= w->share_at + SHARE_REST_MS)
+        v = find_share(g, w, e);
+    size_t page = v == V_OK && w->scanning ? page_size(g, w) : 0;
     if (page)
         v = tolerate(g, w, "a row hinders the scan of its source", scan(g, w, page, e), e);
     if (v == V_OK && now >= w->count_at)

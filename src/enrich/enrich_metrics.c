@@ -8,7 +8,7 @@ static char source_texts[PLAN_SOURCES_MAX][NAME_MAX_BYTES];
 static char lane_texts[ENRICH_LANES_MAX][NAME_MAX_BYTES];
 static const char *source_names[PLAN_SOURCES_MAX], *lane_names[ENRICH_LANES_MAX];
 static size_t n_sources, n_lanes;
-static const char *const event_results[] = {"won", "lost", "dropped", "ignored"};
+static const char *const event_results[] = {"won", "lost", "dropped", "ignored", "left"};
 static const char *const claim_results[] = {"won", "lost", "raced", "swept"};
 static const char *const step_names[] = {"filter", "claim", "result", "release", "sweep"};
 static const char *const call_results[] = {"match",     "no_match", "rejected",
@@ -28,7 +28,8 @@ static struct metric m_received = {.name = "tain_enrich_events_received_total",
                                    .label_values = source_names};
 static struct metric m_events = {
     .name = "tain_enrich_events_total",
-    .help = "What became of those events: every one ends as won, lost, dropped or ignored.",
+    .help = "What became of those events: every one ends as won, lost, dropped, ignored or "
+            "left to another worker.",
     .measure = "events",
     .type = METRIC_COUNTER,
     .label = "source",

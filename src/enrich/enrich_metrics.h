@@ -8,7 +8,14 @@
 #include "store/lanes.h"
 
 /* What became of an event: in the end each has exactly one of these. */
-enum enrich_event_result { EVENT_WON, EVENT_LOST, EVENT_DROPPED, EVENT_IGNORED, EVENT_RESULTS };
+enum enrich_event_result {
+    EVENT_WON,
+    EVENT_LOST,
+    EVENT_DROPPED,
+    EVENT_IGNORED,
+    EVENT_LEFT, /* to the worker whose share it is in */
+    EVENT_RESULTS
+};
 enum enrich_claim_result { CLAIMS_WON, CLAIMS_LOST, CLAIMS_RACED, CLAIMS_SWEPT, CLAIMS_RESULTS };
 /* What its table, or the filter, did not let us do with a row. */
 enum enrich_step { STEP_FILTER, STEP_CLAIM, STEP_RESULT, STEP_RELEASE, STEP_SWEEP, STEPS };

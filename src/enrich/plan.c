@@ -9,6 +9,7 @@
 #define REDACTED_MAX (4 * REQUEST_MAX)
 #define SECRET_MIN 4 /* hiding every shorter one would say more than the text does */
 #define CUT_MIN 6    /* of its beginning, at the end of a text */
+#define WORD_MIN 8   /* of a header that has several */
 
 static const char *from_process(const char *name) {
     return getenv(name);
@@ -90,14 +91,31 @@ static size_t bytes_of(struct str rest, struct str secret) {
     return n >= (cut ? CUT_MIN : SECRET_MIN) && memcmp(rest.p, secret.p, n) == 0 ? n : 0;
 }
 
-/* The value of a header, without the scheme of a token; none of those that say what is liked. */
-static struct str header_secret(struct str header) {
-    if (strncasecmp(header.p, "Accept", 6) == 0)
-        return STR_NONE;
-    size_t from = header.n;
-    while (from > 0 && !strchr(" \t:", header.p[from - 1]))
+/* The last word of a text up to `end`; *ret_rest is where the text before it ends. */
+static struct str word_before(struct str text, size_t end, const char *between, size_t *ret_rest) {
+    size_t from = end;
+    while (from > 0 && !strchr(between, text.p[from - 1]))
         from--;
-    return (struct str){header.p + from, header.n - from};
+    *ret_rest = from > 0 ? from - 1 : 0;
+    return (struct str){text.p + from, end - from};
+}
+
+/* How many bytes here are of the value of a header: of its last word, behind the scheme of a token,
+ * or of another that is too long to be one; none of those that say what is liked. */
+static size_t bytes_of_header(struct str rest, struct str header) {
+    size_t end, n, best;
+    if (strncasecmp(header.p, "Accept", 6) == 0)
+        return 0;
+    const char *colon = memchr(header.p, ':', header.n);
+    if (colon)
+        header = (struct str){colon, header.n - (size_t)(colon - header.p)};
+    best = bytes_of(rest, word_before(header, header.n, " \t:", &end));
+    for (end = header.n; end > 0;) {
+        struct str word = word_before(header, end, " \t:;,=", &end);
+        if (word.n >= WORD_MIN && (n = bytes_of(rest, word)) > best)
+            best = n;
+    }
+    return best;
 }
 
 /* The longest that stands here. *ret_name is that of its variable, NULL when it has none. */
@@ -111,7 +129,7 @@ static size_t secret_at(const struct enrich_plan *p, struct str rest, const char
         }
     for (size_t i = 0; i < p->n_providers; i++)
         for (size_t k = 0; k < p->providers[i].n_headers; k++)
-            if ((n = bytes_of(rest, header_secret(p->providers[i].headers[k]))) > best) {
+            if ((n = bytes_of_header(rest, p->providers[i].headers[k])) > best) {
                 best = n;
                 *ret_name = NULL;
             }

@@ -33,6 +33,6 @@ bool share_skip(const struct share *s, struct str key, int64_t *ret) {
     int64_t block = block_of(n + 1), ahead = blocks_ahead(s, block);
     if (ahead == 0 || ahead > last - block)
         return false;
-    *ret = ((block + ahead) << SHARE_BLOCK_BITS) - 1;
+    *ret = (block + ahead) * (INT64_C(1) << SHARE_BLOCK_BITS) - 1;
     return true;
 }

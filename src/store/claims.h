@@ -48,7 +48,7 @@ void store_source_close(struct source *src); /* before its store; NULL is fine *
 MUST_CHECK enum verdict store_source_take_name(struct store *s, struct source *src, struct err *e);
 
 /* How many workers have taken the source's name, with its table, and which of them this one is;
- * where nobody can see it (SQLite), or its own is not among them, one. What share of the backlog is
+ * where nobody can see it (SQLite), or none is there, one. What share of the backlog is
  * whose moves on each minute. A hint: it may be out of date when it arrives. */
 MUST_CHECK enum verdict store_source_share(struct store *s, struct source *src, struct share *ret,
                                            struct err *e);

@@ -64,6 +64,38 @@ static void together_they_do_each_row_once(void **state) {
     world_free(w);
 }
 
+/* The feed tells both of every row; each row is picked up by one, and left by the other. */
+static void who_hears_of_anothers_row_leaves_it(void **state) {
+    if (fix_kind != DB_POSTGRES)
+        skip();
+    struct world *w = world_new(*state, never, NULL);
+    size_t a = world_engine(w), b = world_engine(w);
+    for (int i = 0; i < 20; i++) { /* so that both know of each other */
+        world_step(w);
+        fix_advance(w->f, 100);
+    }
+    world_rows(w, 0, 511);
+    int left[2] = {0, 0};
+    for (int id = 0; id < 512; id++) {
+        char key[16];
+        snprintf(key, sizeof key, "%d", id);
+        bool by_a = engine_leave(w->engines[a], 0, str_of(key));
+        assert_int_not_equal(by_a, engine_leave(w->engines[b], 0, str_of(key)));
+        left[by_a ? 0 : 1]++;
+    }
+    assert_int_equal(left[0], 256);
+    assert_int_equal(left[1], 256);
+    struct engine *asleep = w->engines[a]; /* it does not come to what was left to it */
+    w->engines[a] = NULL;
+    for (int i = 0; i < 10; i++) {
+        world_step(w);
+        fix_advance(w->f, 50);
+    }
+    assert_int_equal(world_count(w, "enriching"), 512);
+    w->engines[a] = asleep;
+    world_free(w);
+}
+
 /* Each minute each of them has another's. */
 static void shares_move_on(void **state) {
     struct world *w = world_new(*state, script_parity, NULL);
@@ -132,7 +164,7 @@ int engine_share_tests(void) {
     const struct CMUnitTest tests[] = {
         CASE(workers_keep_out_of_each_others_way), CASE(what_a_sibling_leaves_is_found),
         CASE(together_they_do_each_row_once),      CASE(shares_move_on),
-        CASE(there_is_no_claim_for_a_few),
+        CASE(there_is_no_claim_for_a_few),         CASE(who_hears_of_anothers_row_leaves_it),
     };
     return cmocka_run_group_tests_name("engine and shares", tests, NULL, NULL);
 }

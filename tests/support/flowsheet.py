@@ -84,7 +84,7 @@ class Flowsheets:
         figures = metrics_of(run)
         name = 'tain_enrich_events_total{source="flowsheet",result="%s"}'
         found = {result: figures[name % result]
-                 for result in ('won', 'lost', 'dropped', 'ignored')}
+                 for result in ('won', 'lost', 'dropped', 'ignored', 'left')}
         return figures['tain_enrich_events_received_total{source="flowsheet"}'], found
 
     def wait_conserved(self, run):

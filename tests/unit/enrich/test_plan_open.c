@@ -181,11 +181,17 @@ static void nor_do_tokens_and_headers(void **state) {
         {"beginning with: written-", "beginning with: (a secret)"},
         {"beginning with: writ", "beginning with: writ"},
         {"not text/plain", "not text/plain"},
+        {"a cookie of two: first-of-two, second1", "a cookie of two: (a secret), (a secret)"},
+        {"its name is session", "its name is session"},
+        {"X-Key or Authorization is wrong", "X-Key or Authorization is wrong"},
+        {"padded: cGFk==.", "padded: (a secret)."},
     };
     struct provider *p = &plan.providers[0];
     p->headers[p->n_headers++] = STR("X-Key: written-here");
     p->headers[p->n_headers++] = STR("Authorization: Bearer token-in-the-file");
     p->headers[p->n_headers++] = STR("Accept: text/plain");
+    p->headers[p->n_headers++] = STR("Cookie: session=first-of-two; other second1");
+    p->headers[p->n_headers++] = STR("X-Padded: cGFk==");
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         assert_string_equal(plan_redacted(&plan, str_of(rows[i].given), &arena).p, rows[i].want);
 }
