@@ -34,7 +34,7 @@ static int unknown_command(const char *name, FILE *complaints) {
             best_distance = distance;
         }
     }
-    fprintf(complaints, "tain: unknown command '%.60s'", name);
+    fprintf(complaints, "tain: unknown command '%.60s'", word_shown(name));
     if (best && suggest_near(name, best_distance))
         fprintf(complaints, "; did you mean 'tain %s'?", best->name);
     fputs("\nTry 'tain --help'.\n", complaints);
@@ -154,7 +154,7 @@ int cli_run(int argc, char **argv, FILE *out, FILE *complaints) {
         fprintf(complaints,
                 "tain: '%.60s' stands before the command; write tain COMMAND [options]\n"
                 "Try 'tain --help'.\n",
-                first);
+                word_shown(first));
         return EXIT_USAGE;
     }
     const struct command *c = command_find(first);

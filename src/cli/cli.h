@@ -42,6 +42,8 @@ const struct command *command_table(size_t *ret_n);
 const struct command *command_find(const char *name);
 
 /* Takes the next word of a command line into s->words. V_INVALID: one too many, or not a choice. */
+/* The word as a complaint may repeat it: not at all where there may be a password in it. */
+const char *word_shown(const char *text);
 MUST_CHECK enum verdict words_take(struct settings *s, const char *text, struct err *e);
 /* V_INVALID names the word that is missing. */
 MUST_CHECK enum verdict words_check(const struct settings *s, struct err *e);

@@ -54,7 +54,7 @@ static int select_letters(const struct settings *s, struct selection *sel) {
             fprintf(stderr,
                     "tain dead-letter: ID: '%.60s' is not allowed; give an item id, a whole number "
                     "from 1 up\n",
-                    s->words.items[i]);
+                    word_shown(s->words.items[i]));
             return EXIT_USAGE;
         }
         choose_id(sel, id, s->failure_class);

@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include "cli/cli.h"
 #include "cli/shapes.h"
 
 #include <ctype.h>
@@ -218,9 +219,7 @@ enum verdict option_set(struct settings *s, const struct option_def *d, const ch
     CLEANUP(strbuf_release) struct strbuf allowed;
     strbuf_init(&allowed, 256);
     option_allowed(d, &allowed);
-    /* An address of any kind may have a password in it where none is expected. */
-    bool secret = (d->flags & OPTION_SECRET) || (strstr(text, "://") && strchr(text, '@'));
-    if (secret)
+    if ((d->flags & OPTION_SECRET) || word_shown(text) != text)
         return err_set(e, V_INVALID, "config", 0, "%s: this value is not allowed; give %s", label,
                        allowed.p);
     return err_set(e, V_INVALID, "config", 0, "%s: '%.80s' is not allowed; give %s", label, text,

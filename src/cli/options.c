@@ -65,10 +65,10 @@ static enum verdict unknown_option(const struct settings *s, const char *name, s
     const struct option_def *near = option_nearest(name, s->command);
     if (near)
         return err_set(e, V_INVALID, "config", 0,
-                       "unknown option --%.60s for 'tain %s'; did you mean --%s?", name,
+                       "unknown option --%.60s for 'tain %s'; did you mean --%s?", word_shown(name),
                        s->command_name, near->name);
-    return err_set(e, V_INVALID, "config", 0, "unknown option --%.60s for 'tain %s'", name,
-                   s->command_name);
+    return err_set(e, V_INVALID, "config", 0, "unknown option --%.60s for 'tain %s'",
+                   word_shown(name), s->command_name);
 }
 
 /* The option that `name` switches on or, with *ret_negated, off; NULL: no option of ours. */

@@ -31,17 +31,22 @@ static bool is_choice(const char *choices, const char *text) {
     return false;
 }
 
+const char *word_shown(const char *text) {
+    bool address = strstr(text, "://") && strchr(text, '@');
+    return address || strcasestr(text, "password") ? "***" : text;
+}
+
 enum verdict words_take(struct settings *s, const char *text, struct err *e) {
     if (text[0] == '-' && text[1] != '\0' && text[1] != '-')
-        return err_set(e, V_INVALID, "config", 0, "unknown option '%.60s' for 'tain %s'", text,
-                       s->command_name);
+        return err_set(e, V_INVALID, "config", 0, "unknown option '%.60s' for 'tain %s'",
+                       word_shown(text), s->command_name);
     const struct command_word *w = word_at(words_of(s), s->words.n);
     if (!w || s->words.n == SETTINGS_LIST_MAX || strcmp(text, "--") == 0)
-        return err_set(e, V_INVALID, "config", 0, "unexpected argument '%.60s' for 'tain %s'", text,
-                       s->command_name);
+        return err_set(e, V_INVALID, "config", 0, "unexpected argument '%.60s' for 'tain %s'",
+                       word_shown(text), s->command_name);
     if (w->choices && !is_choice(w->choices, text))
         return err_set(e, V_INVALID, "config", 0, "%s: '%.60s' is not allowed; give one of %s",
-                       w->name, text, w->choices);
+                       w->name, word_shown(text), w->choices);
     s->words.items[s->words.n++] = xstrdup(text);
     return V_OK;
 }

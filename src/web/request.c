@@ -206,7 +206,7 @@ static int resolve(struct request *r, struct err *e) {
 }
 
 struct framing {
-    int hosts, lengths, encodings;
+    int hosts, origins, sites, lengths, encodings;
     bool odd;
 };
 
@@ -229,6 +229,8 @@ static enum MHD_Result count_framing(void *arg, enum MHD_ValueKind kind UNUSED, 
     struct framing *f = arg;
     f->odd |= !is_header(name, value);
     f->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
+    f->origins += strcasecmp(name, MHD_HTTP_HEADER_ORIGIN) == 0;
+    f->sites += strcasecmp(name, "Sec-Fetch-Site") == 0;
     if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
         f->lengths++;
         f->odd |= !value || !*value || value[strspn(value, "0123456789")];
@@ -244,7 +246,8 @@ static enum MHD_Result count_framing(void *arg, enum MHD_ValueKind kind UNUSED, 
 static bool is_unclear(struct request *r) {
     struct framing f = {0};
     MHD_get_connection_values(r->connection, MHD_HEADER_KIND, count_framing, &f);
-    return f.odd || f.hosts > 1 || f.lengths + f.encodings > 1 || (f.encodings && r->http_1_0);
+    return f.odd || f.hosts > 1 || f.origins > 1 || f.sites > 1 || f.lengths + f.encodings > 1 ||
+           (f.encodings && r->http_1_0);
 }
 
 static enum MHD_Result look_at_post(struct request *r) {

@@ -295,7 +295,9 @@ class Framing(OnSqlite, E2E):
                           'Content-Length: 99999999999999999999999\r\n',
                           'Host: example.com\r\n',
                           'Content-Length : 4\r\n', 'Transfer-Encoding\t: chunked\r\n',
-                          'X: y\rContent-Length: 4\r\n', 'X: y\x0b\r\n', 'X: y\x7f\r\n'):
+                          'X: y\rContent-Length: 4\r\n', 'X: y\x0b\r\n', 'X: y\x7f\r\n',
+                          'Origin: http://localhost\r\nOrigin: http://evil.example\r\n',
+                          'Sec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n'):
                 with self.subTest(method=method, lines=lines):
                     said = self.asker.raw(f'{method} /add HTTP/1.1\r\nHost: localhost\r\n{form}'
                                           f'{lines}\r\n' + self.NEXT)

@@ -45,6 +45,11 @@ static void wrong_words_are_named(void **state) {
         {CMD_DEAD_LETTER, "list --", "unexpected argument '--'"},
         {CMD_VERIFY, "now", "unexpected argument 'now' for 'tain verify'"},
         {CMD_DOCTOR, "-", "unexpected argument '-' for 'tain doctor'"},
+        {CMD_VERIFY, "postgres://me:hush@host/hn", "unexpected argument '***' for"},
+        {CMD_VERIFY, "password=hush", "unexpected argument '***' for"},
+        {CMD_VERIFY, "-postgres://me:hush@host/hn", "unknown option '***' for"},
+        {CMD_VERIFY, "--dbpostgres://me:hush@host/hn", "unknown option --*** for"},
+        {CMD_DEAD_LETTER, "postgres://me:hush@host/hn", "ACTION: '***' is not allowed"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct settings s;
