@@ -6,8 +6,8 @@
 The ones that meson knows (unit tests, contract suites, the checks of the house rules), and beside
 them the Python suites that drive the built program: tests/*/test_*.py outside tests/check. A suite
 makes its own temporary folders and finds the program through the environment variable TAIN_BUILD.
-With WORDs only the Python suites with one of them in their path are run. The last line is "N passed,
-N failed"; the exit code is 1 if anything failed or nothing ran.
+With WORDs only the Python suites with one of them in their path are run. The last line is "N
+passed, N failed"; the exit code is 1 if anything failed or nothing ran.
 
 Suites wait more than they work, so two more than there are processors run at once (TEST_JOBS says
 otherwise); each is told of when it has ended. Their files are in memory where there is room

@@ -61,11 +61,20 @@ class Faults(World):
                          "FROM ingest_segments WHERE holder LIKE 'catchup%' ORDER BY 1 LIMIT 1")
         return found[0] if found else None
 
+    def holding_some(self, chance):
+        """The same; there is more to do where an updater has done it all."""
+        found = self.holding()
+        if not found and not self.ask("SELECT 1 FROM ingest_segments WHERE purpose = 'gap' "
+                                      "AND status <> 'done' LIMIT 1"):
+            self.much_to_do(chance)
+        return found
+
     def fault_zombie(self, chance):
         """One that holds a segment is cut off from the database alone, goes on fetching, and comes
         back while its heir is at work. What it has to say arrives late, or by a new connection."""
         self.much_to_do(chance)
-        segment, token, name = self.wait(self.holding, 'somebody with a segment')
+        segment, token, name = self.wait(lambda: self.holding_some(chance),
+                                         'somebody with a segment')
         service, host = self.fleet.services[name], self.h[name]
         said, codes = len(service.said()), len(service.codes)
         self.from_database(host, self.net.cut)
