@@ -2,6 +2,8 @@
 # Hunts with clang's fuzzer: builds every tests/fuzz/fuzz_*.c with the address and undefined
 # behaviour sanitizers and runs each for FUZZ_SECONDS (120) from its corpus.
 #   tools/fuzz.sh [NAME ...]    such as: FUZZ_SECONDS=600 tools/fuzz.sh html
+#   tools/fuzz.sh --keep [NAME ...]    after it: a small set of inputs that reaches all that was
+#                                      reached is added to tests/fuzz/corpus
 # In build-fuzz: corpus/NAME keeps the inputs that reached new code, so that the next hunt goes on
 # from there; findings/NAME-* are inputs that broke something. To see one again:
 #   build-fuzz/fuzz_NAME build-fuzz/findings/NAME-...
@@ -28,9 +30,9 @@ feed="src/store/feed_id.c src/feed/client.c src/feed/event.c src/feed/filter.c s
 posts="src/web/link_body.c src/web/parse.c src/web/address.c src/web/origin.c
     src/web/feed_key.c src/web/gzip.c src/web/search_api_params.c src/web/search_api_shape.c
     src/store/search_marks.c src/store/search_words.c"
-# Settings, addresses of databases, dumps, specs of faults.
-files="src/cli/config_file.c src/cli/option_value.c src/cli/options.c src/cli/settings.c
-    src/cli/shapes.c src/db/secret.c src/mirror/dump_read.c src/demo/faults.c
+# A stranger's link; settings, addresses of databases, dumps, specs of faults.
+files="src/net/guard.c src/net/guard_address.c src/cli/config_file.c src/cli/option_value.c
+    src/cli/options.c src/cli/settings.c src/cli/words.c src/cli/shapes.c src/db/secret.c src/mirror/dump_read.c src/demo/faults.c
     src/demo/faults_parse.c src/demo/stream_faults.c"
 # Plans, requests and answers: what of enrich has no database behind it.
 enrich="src/enrich/answer.c src/enrich/answer_path.c src/enrich/answer_value.c
@@ -41,12 +43,26 @@ enrich="src/enrich/answer.c src/enrich/answer_path.c src/enrich/answer_value.c
     src/enrich/plan_value.c src/enrich/request.c src/enrich/request_check.c
     src/enrich/request_json.c src/enrich/request_pieces.c"
 
+keep=
+if [ "${1:-}" = --keep ]; then
+    keep=yes
+    shift
+fi
 names=$*
 if [ -z "$names" ]; then
     for file in tests/fuzz/fuzz_*.c; do
         name=${file#tests/fuzz/fuzz_}
         names="$names ${name%.c}"
     done
+fi
+
+if [ -n "$keep" ]; then
+    for name in $names; do
+        [ -d "$out/corpus/$name" ] || continue
+        "$out/fuzz_$name" -set_cover_merge=1 -use_counters=0 -max_len=4096 "tests/fuzz/corpus/$name" \
+            "$out/corpus/$name" 2>&1 | sed -n "s/^MERGE-OUTER: \(.* new files\).*/$name: \1/p"
+    done
+    exit 0
 fi
 
 mkdir -p "$out/objects" "$out/findings"
