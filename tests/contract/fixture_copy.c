@@ -9,14 +9,19 @@
 
 #define MAX_MODELS 4
 
-/* On the server that TAIN_TEST_PG names, whose own database nothing is made in. */
+static const char *server_uri(void) {
+    const char *uri = getenv("TAIN_TEST_PG");
+    return uri ? uri : "";
+}
+
+/* On the server, in whose own database nothing is made. */
 PRINTF_LIKE(1, 2)
 static void on_server(const char *fmt, ...) {
     static struct raw *server; /* stays open to the end */
     char sql[300];
     va_list ap;
     if (!server)
-        server = raw_open(DB_POSTGRES, getenv("TAIN_TEST_PG"), "pg_catalog");
+        server = raw_open(DB_POSTGRES, server_uri(), "pg_catalog");
     va_start(ap, fmt);
     vsnprintf(sql, sizeof sql, fmt, ap);
     va_end(ap);
@@ -26,8 +31,8 @@ static void on_server(const char *fmt, ...) {
 
 /* Its name instead of the last part of the address. */
 static void be_in(struct fix *f, const char *database) {
-    const char *uri = getenv("TAIN_TEST_PG");
-    snprintf(f->uri, sizeof f->uri, "%.*s/%s", (int)(strrchr(uri, '/') - uri), uri, database);
+    const char *uri = server_uri(), *end = strrchr(uri, '/');
+    snprintf(f->uri, sizeof f->uri, "%.*s/%s", (int)(end ? end - uri : 0), uri, database);
     snprintf(f->schema, sizeof f->schema, "contract_%d", (int)getpid());
 }
 

@@ -211,6 +211,7 @@ static void a_unique_index_of_others_is_no_race(void **state) {
     assert_int_equal(store_apply(f->s, b, &stats, &e), V_FATAL);
     assert_non_null(strstr(e.msg, "items_by_idx"));
     assert_null(strstr(e.msg, "another process"));
+    batch_free(b);
 }
 
 static void a_batch_that_lies_scattered_is_compared_too(void **state) {
