@@ -32,8 +32,8 @@ posts="src/web/link_body.c src/web/parse.c src/web/address.c src/web/origin.c
     src/store/search_marks.c src/store/search_words.c"
 # A stranger's link; settings, addresses of databases, dumps, specs of faults.
 files="src/net/guard.c src/net/guard_address.c src/cli/config_file.c src/cli/option_value.c
-    src/cli/options.c src/cli/settings.c src/cli/words.c src/cli/shapes.c src/db/secret.c src/mirror/dump_read.c src/demo/faults.c
-    src/demo/faults_parse.c src/demo/stream_faults.c"
+    src/cli/options.c src/cli/settings.c src/cli/words.c src/cli/shapes.c src/db/secret.c
+    src/mirror/dump_read.c src/demo/faults.c src/demo/faults_parse.c src/demo/stream_faults.c"
 # Plans, requests and answers: what of enrich has no database behind it.
 enrich="src/enrich/answer.c src/enrich/answer_path.c src/enrich/answer_value.c
     src/enrich/anthropic.c src/enrich/ask.c src/enrich/hn_search.c src/enrich/reddit.c
@@ -59,8 +59,9 @@ fi
 if [ -n "$keep" ]; then
     for name in $names; do
         [ -d "$out/corpus/$name" ] || continue
-        "$out/fuzz_$name" -set_cover_merge=1 -use_counters=0 -max_len=4096 "tests/fuzz/corpus/$name" \
-            "$out/corpus/$name" 2>&1 | sed -n "s/^MERGE-OUTER: \(.* new files\).*/$name: \1/p"
+        "$out/fuzz_$name" -set_cover_merge=1 -use_counters=0 -max_len=4096 \
+            "tests/fuzz/corpus/$name" "$out/corpus/$name" 2>&1 |
+            sed -n "s/^MERGE-OUTER: \(.* new files\).*/$name: \1/p"
     done
     exit 0
 fi
