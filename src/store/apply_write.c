@@ -155,6 +155,8 @@ static enum verdict keep_revisions(struct apply *a, struct work *const *works, s
 static enum verdict update_items(struct apply *a, struct work *const *works, size_t n) {
     enum verdict v = keep_revisions(a, works, n);
     if (v == V_OK)
+        v = db_run(a->s->db, SQL_FEED_TOGETHER, DB_NO_VALS, NULL, NULL, a->e);
+    if (v == V_OK)
         v = write_rows(a, SQL_ITEMS_UPDATE, works, n);
     if (v == V_OK)
         v = drop_kids(a, works, n);

@@ -143,6 +143,7 @@ int search_tests(void);
 int index_tests(void);
 int feed_epoch_tests(void);
 int feed_plan_tests(void);
+int feed_together_tests(void);
 int feed_tests(void);
 int cdc_tests(void);
 int feed_order_tests(void);

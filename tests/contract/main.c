@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
         plain_role_tests, row_tests,       feed_topic_tests,  source_tests,      row_fence_tests,
         row_value_tests,  row_open_tests,  made_tests,        row_plan_tests,    link_tests,
         link_work_tests,  link_land_tests, link_upkeep_tests, link_follow_tests, session_tests,
-        feed_plan_tests,
+        feed_plan_tests,  feed_together_tests,
     };
     static int (*const whole[])(void) = {
         segment_tests, lease_tests,        claim_tests,        state_tests,

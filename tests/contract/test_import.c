@@ -85,6 +85,17 @@ static void a_date_competes_with_fetches(void **state) {
     assert_q("1|old", f, "SELECT item_id, title FROM item_revisions");
 }
 
+/* Neither what it brings nor what it changes: that is as old as the dump. */
+static void readers_of_the_log_hear_nothing_of_it(void **state) {
+    struct fix *f = *state;
+    store_item(f, T0 - 5000, "{'id':1,'type':'story','title':'old'}");
+    x(f, "DELETE FROM change_log");
+    assert_counts(IMPORT(f, T0 - 1000, "{'id':1,'type':'story','title':'dump'}",
+                         "{'id':2,'type':'story','title':'dump'}"),
+                  1, 1, 0, 0);
+    assert_q("0", f, "SELECT COUNT(*) FROM change_log");
+}
+
 static void a_later_fetch_wins(void **state) {
     struct fix *f = *state;
     IMPORT(f, 1, "{'id':1,'type':'story','title':'dump'}");
@@ -321,6 +332,7 @@ int import_tests(void) {
         CASE(fills_holes_only),
         CASE(the_same_once_more_writes_nothing),
         CASE(a_date_competes_with_fetches),
+        CASE(readers_of_the_log_hear_nothing_of_it),
         CASE(a_later_fetch_wins),
         CASE(the_last_of_an_id_counts),
         CASE(threads_in_descending_order),

@@ -112,6 +112,10 @@ SELECT set_config('tain.bulk', 'on', true) FROM feed_state WHERE COALESCE(histor
 -- name: feed_bulk_off
 SELECT set_config('tain.bulk', 'off', true);
 
+-- name: feed_together
+-- From here to the end of the transaction, statements log the items that they update by themselves.
+SELECT set_config('tain.together', 'on', true);
+
 -- name: recent_mark
 SELECT COALESCE((SELECT head FROM feed_state), 0);
 

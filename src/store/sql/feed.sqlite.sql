@@ -60,6 +60,10 @@ UPDATE feed_state SET bulk = 1 WHERE COALESCE(history_to, $1) >= $1;
 -- name: feed_bulk_off
 UPDATE feed_state SET bulk = 0 WHERE bulk;
 
+-- name: feed_together
+-- Triggers log row by row here, and nothing is dearer for it.
+SELECT 1;
+
 -- name: recent_mark
 SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'change_log'), 0);
 

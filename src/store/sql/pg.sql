@@ -51,19 +51,37 @@ FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6
           descendants, story_id, url_key, domain, content_hash, kids_hash, fetched_at);
 
 -- name: items_update
-UPDATE items SET deleted = u.deleted <> 0, type = u.type, by = u.by, time = u.time, text = u.text,
-    dead = u.dead <> 0, parent = u.parent, poll = u.poll, url = u.url, score = u.score,
-    title = u.title, parts = u.parts::bigint[], descendants = u.descendants,
-    story_id = u.story_id, url_key = u.url_key, domain = u.domain,
-    content_hash = u.content_hash, kids_hash = u.kids_hash, last_fetched_at = u.fetched_at,
-    last_changed_at = u.fetched_at
-FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[],
-            $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::bigint[], $12::text[],
-            $13::text[], $14::bigint[], $15::bigint[], $16::text[], $17::text[], $18::bigint[],
-            $19::bigint[], $20::bigint[])
-    AS u (id, deleted, type, by, time, text, dead, parent, poll, url, score, title, parts,
-          descendants, story_id, url_key, domain, content_hash, kids_hash, fetched_at)
-WHERE items.id = u.id;
+-- Logs what it has changed by itself, together: the trigger would do so row by row. For that the
+-- transaction says that it does (feed_together).
+WITH done AS (
+    UPDATE items SET deleted = u.deleted <> 0, type = u.type, by = u.by, time = u.time,
+        text = u.text, dead = u.dead <> 0, parent = u.parent, poll = u.poll, url = u.url,
+        score = u.score, title = u.title, parts = u.parts::bigint[],
+        descendants = u.descendants, story_id = u.story_id, url_key = u.url_key,
+        domain = u.domain, content_hash = u.content_hash, kids_hash = u.kids_hash,
+        last_fetched_at = u.fetched_at, last_changed_at = u.fetched_at
+    FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[],
+                $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::bigint[], $12::text[],
+                $13::text[], $14::bigint[], $15::bigint[], $16::text[], $17::text[], $18::bigint[],
+                $19::bigint[], $20::bigint[])
+        AS u (id, deleted, type, by, time, text, dead, parent, poll, url, score, title, parts,
+              descendants, story_id, url_key, domain, content_hash, kids_hash, fetched_at)
+    WHERE items.id = u.id
+    RETURNING items.*
+)
+INSERT INTO change_log (batch, at, part, n, bytes, table_id, action, keys, data)
+SELECT nextval('change_log_batch_seq'), tain_now_ms(), c.part, COUNT(*), SUM(octet_length(c.j)), 1,
+       'update', array_agg(c.k), array_agg(c.j)
+FROM (SELECT r.k, r.j,
+             SUM(octet_length(r.j) + 32) OVER (ROWS UNBOUNDED PRECEDING) / 131072 AS part
+      FROM (SELECT '{"id":' || i.id || '}' AS k, row_to_json(d)::text AS j
+            FROM done i CROSS JOIN LATERAL (
+                SELECT i.id, i.deleted, i.type, i.by, i.time, i.text, i.dead, i.parent, i.poll,
+                       i.url, i.score, i.title, i.parts, i.descendants, i.story_id, i.domain,
+                       i.first_seen_at, i.last_fetched_at, i.last_changed_at) AS d
+            OFFSET 0) AS r) AS c
+WHERE current_setting('tain.bulk', true) IS DISTINCT FROM 'on'
+GROUP BY c.part;
 
 -- name: items_touch
 UPDATE items SET last_fetched_at = u.fetched_at
