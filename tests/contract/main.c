@@ -25,16 +25,18 @@ int main(int argc, char **argv) {
     if (argc > 2)
         cmocka_set_test_filter(argv[2]);
     static int (*const groups[])(void) = {
-        apply_tests,      change_tests,    exception_tests,   story_tests,       migrate_tests,
-        limit_tests,      fault_tests,     status_tests,      repair_tests,      verify_tests,
-        letter_tests,     import_tests,    live_tests,        live_state_tests,  live_plan_tests,
-        people_tests,     read_item_tests, read_list_tests,   read_recent_tests, read_thread_tests,
-        search_tests,     index_tests,     feed_tests,        feed_epoch_tests,  feed_order_tests,
-        cdc_tests,        cdc_pg_tests,    cdc_path_tests,    cdc_lite_tests,    cdc_watch_tests,
-        plain_role_tests, row_tests,       feed_topic_tests,  source_tests,      row_fence_tests,
-        row_value_tests,  row_open_tests,  made_tests,        row_plan_tests,    link_tests,
-        link_work_tests,  link_land_tests, link_upkeep_tests, link_follow_tests, session_tests,
-        feed_plan_tests,  feed_together_tests,
+        apply_tests,      change_tests,     exception_tests,     story_tests,
+        migrate_tests,    limit_tests,      fault_tests,         status_tests,
+        repair_tests,     verify_tests,     letter_tests,        import_tests,
+        live_tests,       live_state_tests, live_plan_tests,     people_tests,
+        read_item_tests,  read_list_tests,  read_recent_tests,   read_thread_tests,
+        search_tests,     index_tests,      feed_tests,          feed_epoch_tests,
+        feed_order_tests, cdc_tests,        cdc_pg_tests,        cdc_path_tests,
+        cdc_lite_tests,   cdc_watch_tests,  plain_role_tests,    row_tests,
+        feed_topic_tests, source_tests,     row_fence_tests,     row_value_tests,
+        row_open_tests,   made_tests,       row_plan_tests,      link_tests,
+        link_work_tests,  link_land_tests,  link_upkeep_tests,   link_follow_tests,
+        session_tests,    feed_plan_tests,  feed_together_tests,
     };
     static int (*const whole[])(void) = {
         segment_tests, lease_tests,        claim_tests,        state_tests,
