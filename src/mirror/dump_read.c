@@ -46,10 +46,11 @@ static enum verdict read_raw(struct dump_reader *r, void *to, size_t n, size_t *
     for (;;) {
         struct pollfd fds[] = {{.fd = r->fd, .events = POLLIN},
                                {.fd = r->stop->fd, .events = POLLIN}};
-        if (!r->regular)
-            poll(fds, ARRAY_LEN(fds), -1);
+        bool cut_short = !r->regular && poll(fds, ARRAY_LEN(fds), -1) < 0 && errno == EINTR;
         if (stop_raised(r->stop))
             return err_set(e, V_STOPPED, "dump", 0, "stopped while reading");
+        if (cut_short) /* there may be nothing to read, and then no stop would be heard */
+            continue;
         ssize_t got = read(r->fd, to, n);
         if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;

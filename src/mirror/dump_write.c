@@ -33,7 +33,8 @@ struct dump_writer {
  * hearing of a stop. */
 static enum verdict wait_for_pipe(const struct dump_writer *w, struct err *e) {
     struct pollfd fds[] = {{.fd = w->fd, .events = POLLOUT}, {.fd = w->stop->fd, .events = POLLIN}};
-    poll(fds, ARRAY_LEN(fds), -1);
+    while (poll(fds, ARRAY_LEN(fds), -1) < 0 && errno == EINTR && !stop_raised(w->stop))
+        ;
     return stop_raised(w->stop) ? err_set(e, V_STOPPED, "dump", 0, "stopped while writing") : V_OK;
 }
 

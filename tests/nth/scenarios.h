@@ -19,6 +19,7 @@ void dump_new(void);
 void dump_resume(void);
 void dump_lines(void);
 void dump_skip(void);
+void dump_pipe(void);
 void net_start(void);
 void net_http(void);
 void net_unwatched(void);

@@ -4,6 +4,8 @@
 #include "mirror/dump_read.h"
 #include "mirror/dump_write.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,4 +190,85 @@ void dump_lines(void) {
         stop_release(&stop);
         unlink(path);
     }
+}
+
+/* Between the file of a dump and a standard descriptor, which is a pipe meanwhile. */
+struct pipeline {
+    pthread_t thread;
+    int from, to;
+    int standard, before; /* which one, and what it was */
+    char path[sizeof path];
+};
+
+static void *pour(void *ctx) {
+    struct pipeline *p = ctx;
+    char some[5000];
+    for (ssize_t n; (n = read(p->from, some, sizeof some)) > 0;)
+        if (write(p->to, some, (size_t)n) != n)
+            abort();
+    close(p->from);
+    close(p->to);
+    return NULL;
+}
+
+static void pipe_begin(struct pipeline *p, int standard) {
+    bool out = standard == STDOUT_FILENO;
+    int ends[2], file = open(path, out ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY, 0600);
+    p->standard = standard;
+    p->before = dup(standard);
+    nth_check(file >= 0 && pipe(ends) == 0 && dup2(ends[out], standard) >= 0, "no pipe");
+    close(ends[out]);
+    p->from = out ? ends[0] : file;
+    p->to = out ? file : ends[1];
+    nth_check(pthread_create(&p->thread, NULL, pour, p) == 0, "no thread");
+    memcpy(p->path, path, sizeof path);
+    snprintf(path, sizeof path, "-");
+}
+
+static void pipe_end(struct pipeline *p) {
+    char rest[5000];
+    while (p->standard == STDIN_FILENO && read(STDIN_FILENO, rest, sizeof rest) > 0)
+        ;
+    dup2(p->before, p->standard);
+    close(p->before);
+    pthread_join(p->thread, NULL);
+    memcpy(path, p->path, sizeof path);
+}
+
+static enum verdict write_to_pipe(struct err *e) {
+    struct pipeline p;
+    pipe_begin(&p, STDOUT_FILENO);
+    nth_on();
+    enum verdict v = write_ids(false, false, HI, e);
+    nth_off();
+    pipe_end(&p);
+    return v;
+}
+
+static int read_from_pipe(struct err *e, enum verdict *ret) {
+    struct pipeline p;
+    pipe_begin(&p, STDIN_FILENO);
+    nth_on();
+    int n = read_ids(e, ret, false);
+    nth_off();
+    pipe_end(&p);
+    return n;
+}
+
+/* What failed in a pipe is not gone on with, but done anew. */
+void dump_pipe(void) {
+    struct err e = {0}, why = {0};
+    enum verdict v = V_RETRY, seen;
+    set_up();
+    for (int tries = 0; tries < 2 && v != V_OK; tries++) {
+        v = write_to_pipe(&e);
+        nth_judge("the dump", v, &e, v != V_OK || read_ids(&why, &seen, false) == HI);
+    }
+    nth_check(v == V_OK, "%s", e.msg);
+    int n = read_from_pipe(&e, &v);
+    if (!nth_judge("reading", v, &e, n == HI))
+        n = read_from_pipe(&e, &v);
+    nth_check(v == V_OK && n == HI, "%d: %s", n, e.msg);
+    stop_release(&stop);
+    unlink(path);
 }
