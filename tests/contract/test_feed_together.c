@@ -4,6 +4,7 @@
 
 #include "store/feed.h"
 #include "store/live.h"
+#include "store/partitions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,12 +104,37 @@ static void what_a_trigger_does_within_is_told_too(void **state) {
     assert_string_equal(told(f, 6), "update 1=5");
 }
 
+static void assert_all_packed(struct fix *f) {
+    assert_q("lx", f,
+             "SELECT DISTINCT attcompression::text || attstorage::text FROM pg_attribute"
+             " JOIN pg_class c ON c.oid = attrelid"
+             " WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')"
+             " AND relname LIKE 'change_log%%' AND attname IN ('keys', 'data')");
+}
+
+static void what_is_long_is_packed(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    if (fix_kind == DB_SQLITE || !*q(f, "SELECT 1 FROM pg_settings WHERE 'lz4' = ANY (enumvals)"
+                                        " AND name = 'default_toast_compression'"))
+        skip();
+    store_all(f, T0, MANY, 1, WIDTH);
+    assert_all_packed(f);
+    assert_q("1", f, "SELECT (SUM(pg_column_size(data)) * 5 < SUM(bytes))::int FROM change_log");
+    if (fix_partitioned)
+        return;
+    assert_ok(store_partition(f->s, 50, &e));
+    assert_q("1", f, "SELECT (COUNT(*) > 2)::int FROM partition_list WHERE parent = 'change_log'");
+    assert_all_packed(f);
+}
+
 int feed_together_tests(void) {
     static const struct CMUnitTest tests[] = {
         CASE(updates_of_a_batch),
         CASE(they_say_what_a_trigger_says),
         CASE(a_row_of_the_log_does_not_grow_for_ever),
         CASE(what_a_trigger_does_within_is_told_too),
+        CASE(what_is_long_is_packed),
     };
     return cmocka_run_group_tests_name("feed together", tests, NULL, NULL);
 }

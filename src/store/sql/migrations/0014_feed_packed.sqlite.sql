@@ -1,0 +1,2 @@
+-- Nothing to be done here: SQLite packs nothing.
+SELECT 1;
