@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A bill of materials of a built program, as CycloneDX JSON: which libraries it is linked with,
-which package each is of, in which version, under which licences.
+which package each is of, in which version, and as far as can be read under which licences.
 
     sbom.py PROGRAM NAME VERSION LICENCE OUT
     sbom.py --installed FOLDER NAME VERSION LICENCE     # by meson: into this folder of DESTDIR

@@ -121,9 +121,10 @@ static enum verdict refuse_password(const struct given *g, struct err *e) {
     if (!(g->def->flags & OPTION_SECRET) || !secret_is_in(g->text))
         return V_OK;
     return err_set(e, V_INVALID, "config", 0,
-                   "%s holds a password, and everyone on this machine can read a command line; "
-                   "put the address into the environment variable TAIN_DB or into the file named "
-                   "by --config, or keep the password alone in the file named by PGPASSFILE",
+                   "%s holds a password (or a port that is no number), and everyone on this "
+                   "machine can read a command line; put the address into the environment variable "
+                   "TAIN_DB or into the file named by --config, or keep the password alone in the "
+                   "file named by PGPASSFILE",
                    g->label);
 }
 

@@ -75,24 +75,31 @@ static bool is_host_list(const char *colon) {
         while (*p == ',') /* one without a port */
             p += 1 + strcspn(p + 1, ":,/?@");
     }
-    return *p && strchr("/?", *p);
+    return strchr("/?", *p);
 }
 
-/* The password between user: and @host. What follows the first colon may also be a port. */
+/* The first colon, / or ? that is not of an address in brackets. */
+static const char *first_mark(const char *start) {
+    const char *p = start;
+    for (; !strchr(":/?", *p); p++)
+        if (*p == '[' && (p == start || strchr("@,", p[-1])))
+            p += strcspn(p, "]/?@") - 1;
+    return p;
+}
+
+/* The password between user: and @host. What follows the first colon may also be a port; what is
+ * none, with no host behind it, is a password whose host was forgotten. */
 static struct str userinfo_password(const char *uri) {
     const char *start = behind_scheme(uri);
     if (!start)
         return STR_NONE;
-    const char *colon = start + strcspn(start, ":/?"), *at = strchr(start, '@');
-    if (!at || *colon != ':')
+    const char *colon = first_mark(start), *at = strchr(start, '@');
+    if (*colon != ':' || is_host_list(colon))
         return STR_NONE;
-    if (is_host_list(colon))
-        return STR_NONE;
-    if (at < colon) { /* USER@HOST:PORT, or an @ in the password of a user with one in the name */
+    if (at && at < colon) /* of the user's name, or behind it: USER@HOST:PORT */
         at = strchr(colon, '@');
-        if (!at)
-            return STR_NONE;
-    }
+    if (!at)
+        return (struct str){colon + 1, strlen(colon + 1)};
     /* A careless one may hold what should have been encoded: then the last @ ends it. */
     if (colon + 1 + strcspn(colon + 1, "@/?") != at)
         at = strrchr(colon, '@');

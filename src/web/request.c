@@ -224,10 +224,23 @@ static bool is_header(const char *name, const char *value) {
     return true;
 }
 
+/* A line that begins with a blank goes on with the header before it. Until its version 1 the HTTP
+ * library puts what stands there behind the header's name, which hides a header or makes one that
+ * nobody else sees. A name that was left alone ends where its value begins, but for ':' and blanks.
+ */
+static bool is_folded(const char *name, const char *value) {
+    if (!value || strncmp(MHD_get_version(), "0.", 2) != 0)
+        return false;
+    const char *p = name + strlen(name) + 1;
+    while (p != value && (*p == ' ' || *p == '\t'))
+        p++;
+    return p != value;
+}
+
 static enum MHD_Result count_framing(void *arg, enum MHD_ValueKind kind UNUSED, const char *name,
                                      const char *value) {
     struct framing *f = arg;
-    f->odd |= !is_header(name, value);
+    f->odd |= !is_header(name, value) || is_folded(name, value);
     f->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
     f->origins += strcasecmp(name, MHD_HTTP_HEADER_ORIGIN) == 0;
     f->sites += strcasecmp(name, "Sec-Fetch-Site") == 0;

@@ -5,6 +5,7 @@
 #include "store/feed.h"
 #include "store/live.h"
 #include "store/partitions.h"
+#include "store/statements.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,6 +105,20 @@ static void what_a_trigger_does_within_is_told_too(void **state) {
     assert_string_equal(told(f, 6), "update 1=5");
 }
 
+/* As triggers do it, and who makes partitions: else these wait for each other. */
+static void the_sequence_is_locked_before_the_log(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    if (fix_kind == DB_SQLITE)
+        skip();
+    assert_ok(db_begin(f->s->db, &e));
+    assert_ok(db_run(f->s->db, SQL_FEED_TOGETHER, DB_NO_VALS, NULL, NULL, &e));
+    assert_q("change_log_batch_seq", f,
+             "SELECT relname FROM pg_locks JOIN pg_class c ON c.oid = relation"
+             " WHERE relnamespace = current_schema()::regnamespace AND mode = 'RowExclusiveLock'");
+    assert_ok(db_commit(f->s->db, &e));
+}
+
 static void assert_all_packed(struct fix *f) {
     assert_q("lx", f,
              "SELECT DISTINCT attcompression::text || attstorage::text FROM pg_attribute"
@@ -134,6 +149,7 @@ int feed_together_tests(void) {
         CASE(they_say_what_a_trigger_says),
         CASE(a_row_of_the_log_does_not_grow_for_ever),
         CASE(what_a_trigger_does_within_is_told_too),
+        CASE(the_sequence_is_locked_before_the_log),
         CASE(what_is_long_is_packed),
     };
     return cmocka_run_group_tests_name("feed together", tests, NULL, NULL);

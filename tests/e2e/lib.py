@@ -346,10 +346,14 @@ class PostgresArchive:
         server.psql(f'CREATE DATABASE {self.name} TEMPLATE {template}')
         self.uri = server.uri(self.name)
 
+    def asked_uri(self):
+        """Where the test itself asks."""
+        return self.uri
+
     def _psql(self, *arguments):
         done = subprocess.run(
             [os.path.join(self.server.bin, 'psql'), '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d',
-             self.uri, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+             self.asked_uri(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=environment({'PGOPTIONS': '-c search_path=tain,pg_catalog'}))
         if done.returncode:
             raise RuntimeError(f'psql: {done.stderr.decode().strip()}')

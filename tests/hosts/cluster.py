@@ -14,6 +14,10 @@ PORT = 5432
 SETTINGS = {'synchronous_commit': 'on', 'max_connections': '120', 'wal_keep_size': '256MB',
             'wal_sender_timeout': '3s', 'wal_receiver_timeout': '3s',
             'wal_retrieve_retry_interval': '200ms', 'hot_standby_feedback': 'on'}
+# A connection whose other end has vanished is given up after 8 s, where the default of tain is 30 s,
+# and that of libpq hours.
+SOON = {'connect_timeout': 2, 'tcp_user_timeout': 8000, 'keepalives_idle': 2,
+        'keepalives_interval': 2, 'keepalives_count': 3}
 HBA = 'host all all samenet trust\nhost replication all samenet trust\n'
 
 
@@ -129,13 +133,17 @@ class Cluster:
 
 
 class Archive(PostgresArchive):
-    """A database of the cluster, wherever its primary is."""
+    """A database of the cluster, wherever its primary is. Whoever asks for the test does not wait
+    for one that has vanished, whatever the options are."""
 
     def __init__(self, cluster, **options):
         self.cluster, self.name = cluster, 'archive'
         cluster.primary.psql(f'CREATE DATABASE {self.name}')
         self.uri = cluster.address(self.name, 'read-write', **options)
         self.read_uri = cluster.address(self.name, 'prefer-standby', **options)
+
+    def asked_uri(self):
+        return self.cluster.address(self.name, 'read-write', **SOON)
 
     @property
     def server(self):

@@ -19,10 +19,10 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'e2e'))
 import lib  # noqa: E402,F401
+from cluster import SOON  # noqa: E402
 from faults import Faults  # noqa: E402
 from network import Network, ip, why_not  # noqa: E402
 from readers import check_story  # noqa: E402
-from world import SOON  # noqa: E402
 
 SHORT = ('zombie', 'server_reset', 'updater_dies', 'enricher_dies', 'primary_vanishes',
          'updater_cut_off')

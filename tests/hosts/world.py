@@ -11,7 +11,7 @@ import time
 from lib import QUICK as CATCHUP_QUICK
 from lib import find_bin, wait_until
 from audit import findings, install
-from cluster import Archive, Cluster
+from cluster import SOON, Archive, Cluster
 from events import KEY, id_of, log_of
 from fleet import Fleet, HostUpstream
 from flowsheet import FINAL, SCHEMA, TABLE, TOKEN, Flowsheets
@@ -30,9 +30,6 @@ WEB = 8080
 CATCHUPS, UPDATERS = ('catchup1', 'catchup2', 'catchup3'), ('updater1', 'updater2')
 ENRICHERS, SERVERS = ('enrich1', 'enrich2', 'enrich3'), ('serve1', 'serve2')
 HOSTS = ('pg1', 'pg2', 'upstream', 'lookup', *CATCHUPS, *UPDATERS, *ENRICHERS, *SERVERS)
-# A connection whose other end has vanished is given up after 8 s, where the default is 30 s.
-SOON = {'connect_timeout': 2, 'tcp_user_timeout': 8000, 'keepalives_idle': 2,
-        'keepalives_interval': 2, 'keepalives_count': 3}
 SICK = ('share=0.03:reset:times=2', 'share=0.03:status=503:times=2')  # on a usual day
 
 
