@@ -143,7 +143,7 @@ class Archive(PostgresArchive):
         self.read_uri = cluster.address(self.name, 'prefer-standby', **options)
 
     def asked_uri(self):
-        return self.cluster.address(self.name, 'read-write', **SOON)
+        return self.cluster.address(self.name, 'read-write', **dict(SOON, connect_timeout=10))
 
     @property
     def server(self):
