@@ -145,8 +145,10 @@ static void post(struct http_client *c) {
 
 void net_http(void) {
     struct clock clock;
+    char nobody[100];
     clock_manual_init(&clock, 1000, 1000);
     server_start(&server);
+    snprintf(nobody, sizeof nobody, "https://127.0.0.1:%d/", server_unused_port());
     nth_on();
     struct http_client *c = new_client(&clock);
     ask(c, &(struct http_request){.url = url_of("/ok/hello")}, NET_OK, "hello");
@@ -157,8 +159,6 @@ void net_http(void) {
     nth_check(s.status == 429, "%ld", s.status);
     ask(c, &(struct http_request){.url = url_of("/redirect/port")}, NET_REDIRECT,
         "the body of a redirect");
-    char nobody[100];
-    snprintf(nobody, sizeof nobody, "https://127.0.0.1:%d/", server_unused_port());
     ask(c, &(struct http_request){.url = nobody}, NET_CONNECT, "");
     post(c);
     http_free(c);
