@@ -8,8 +8,9 @@ BEGIN
     FOR part IN SELECT 'change_log'::regclass
                 UNION ALL SELECT inhrelid FROM pg_inherits WHERE inhparent = 'change_log'::regclass
     LOOP
-        EXECUTE format('ALTER TABLE %s ALTER keys SET COMPRESSION lz4, ALTER data SET COMPRESSION lz4,'
-                       ' ALTER keys SET STORAGE EXTENDED, ALTER data SET STORAGE EXTENDED', part);
+        EXECUTE format('ALTER TABLE %s ALTER keys SET COMPRESSION lz4,'
+                       ' ALTER data SET COMPRESSION lz4, ALTER keys SET STORAGE EXTENDED,'
+                       ' ALTER data SET STORAGE EXTENDED', part);
     END LOOP;
     FOREACH made IN ARRAY ARRAY['partition_add(text, bigint, bigint)'::regprocedure,
                                 'partition_make(text, bigint, bigint)'] LOOP
