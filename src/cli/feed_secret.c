@@ -20,8 +20,9 @@ static const struct kind {
                             "everyone on this machine can read the token of those who add links"},
 };
 
-static enum verdict check(const struct kind *k, const char *text, const char *label,
-                          struct err *e) {
+/* Into `out`, once it was found sound. */
+static enum verdict take(const struct kind *k, const char *text, const char *label, char *out,
+                         struct err *e) {
     size_t n = strlen(text);
     if (n > FEED_SECRET_MAX)
         return err_set(e, V_INVALID, "config", 0, "%s: the %s is longer than %d characters", label,
@@ -32,6 +33,7 @@ static enum verdict check(const struct kind *k, const char *text, const char *la
                            "%s: the %s holds blanks, or what is no ASCII", label, k->noun);
     if (n < FEED_SECRET_SHORT)
         log_warn(k->is_short, LS("option", label));
+    memcpy(out, text, n + 1);
     return V_OK;
 }
 
@@ -70,9 +72,7 @@ static enum verdict from_file(const struct kind *k, const char *path, const char
     text[n] = '\0';
     if (n == 0 || strlen(text) != (size_t)n)
         return err_set(e, V_INVALID, "config", 0, "%s: %s holds no %s", label, path, k->noun);
-    enum verdict v = check(k, text, label, e);
-    if (v == V_OK)
-        strcpy(out, text);
+    enum verdict v = take(k, text, label, out, e);
     explicit_bzero(text, sizeof text);
     return v;
 }
@@ -88,12 +88,8 @@ enum verdict secret_load(enum secret which, const struct settings *s,
     const char *text = env(k->variable), *file = file_of(which, s);
     bool by_flag = file && settings_origin(s, k->option) == ORIGIN_FLAG;
     out[0] = '\0';
-    if (text && *text && !by_flag) {
-        enum verdict v = check(k, text, k->variable, e);
-        if (v == V_OK)
-            strcpy(out, text);
-        return v;
-    }
+    if (text && *text && !by_flag)
+        return take(k, text, k->variable, out, e);
     if (!file)
         return V_OK;
     char label[200];

@@ -69,7 +69,7 @@ int64_t article_of_path(struct str path) {
 }
 
 int64_t article_of_url(struct str url) {
-    const char *scheme = url.p && url.n ? memmem(url.p, url.n, "://", 3) : NULL;
+    const char *scheme = url.n ? memmem(url.p, url.n, "://", 3) : NULL;
     size_t from = scheme ? (size_t)(scheme + 3 - url.p) : 0;
     const char *slash = from < url.n ? memchr(url.p + from, '/', url.n - from) : NULL;
     if (!slash)

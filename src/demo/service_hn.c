@@ -11,6 +11,7 @@ static void add_story(const struct corpus *c, const struct item *it, struct strb
     CLEANUP(strbuf_release) struct strbuf title, url;
     char author[CORPUS_NAME_MAX];
     bool top = it->kind != KIND_COMMENT && it->kind != KIND_POLLOPT;
+    int64_t created = c->first_time + it->id * CORPUS_SECONDS_PER_ID;
     strbuf_init(&title, 1024);
     strbuf_init(&url, ARTICLE_URL_MAX);
     if (top) {
@@ -19,8 +20,8 @@ static void add_story(const struct corpus *c, const struct item *it, struct strb
     }
     text_user_name(c, it->author, author);
     strbuf_addf(out, "\"author\":\"%s\",\"created_at_i\":%lld,\"points\":%lld,\"num_comments\":%d",
-                author, (long long)(c->first_time + it->id * CORPUS_SECONDS_PER_ID),
-                (long long)it->score, top ? corpus_descendants(c, it) : 0);
+                author, (long long)created, (long long)it->score,
+                top ? corpus_descendants(c, it) : 0);
     strbuf_adds(out, ",\"title\":");
     if (title.n)
         strbuf_add_json(out, strbuf_str(&title));

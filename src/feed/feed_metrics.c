@@ -1,24 +1,24 @@
 #include "feed/feed_metrics.h"
 
 #define GAUGE(variable, metric_name, metric_measure, metric_help) \
-    struct metric variable = {.name = metric_name,                \
-                              .help = metric_help,                \
-                              .measure = metric_measure,          \
+    struct metric variable = {.name = (metric_name),              \
+                              .help = (metric_help),              \
+                              .measure = (metric_measure),        \
                               .type = METRIC_GAUGE,               \
                               .n_series = 1,                      \
                               .value = {METRIC_NONE}}
 #define SECONDS(variable, metric_name, metric_help) /* counted in ms */ \
-    struct metric variable = {.name = metric_name,                      \
-                              .help = metric_help,                      \
+    struct metric variable = {.name = (metric_name),                    \
+                              .help = (metric_help),                    \
                               .measure = "seconds",                     \
                               .type = METRIC_GAUGE,                     \
                               .n_series = 1,                            \
                               .unit = 0.001,                            \
                               .value = {METRIC_NONE}}
 #define COUNTER(variable, metric_name, metric_measure, metric_help) \
-    struct metric variable = {.name = metric_name,                  \
-                              .help = metric_help,                  \
-                              .measure = metric_measure,            \
+    struct metric variable = {.name = (metric_name),                \
+                              .help = (metric_help),                \
+                              .measure = (metric_measure),          \
                               .type = METRIC_COUNTER,               \
                               .n_series = 1}
 

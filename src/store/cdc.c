@@ -58,7 +58,7 @@ const struct cdc_column *cdc_column_of(const struct cdc_shape *t, struct str nam
 
 bool cdc_choose(const struct cdc_shape *t, const struct str *names, size_t n, struct arena *a,
                 struct cdc_want *w, struct str *ret_missing) {
-    w->columns = n ? arena_alloc(a, n * sizeof *w->columns) : NULL;
+    w->columns = n ? arena_alloc(a, n * sizeof(struct cdc_column *)) : NULL;
     w->n_columns = 0;
     for (size_t i = 0; i < n; i++) {
         const struct cdc_column *c = cdc_column_of(t, names[i]);

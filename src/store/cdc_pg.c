@@ -5,7 +5,7 @@
 struct looking {
     struct arena *a;
     struct cdc_shape *t;
-    int64_t kind; /* relkind */
+    char kind; /* relkind */
     bool found, temporary, ours, system, usage, trigger, reading, hidden, to_log;
     struct str who;
 };
@@ -31,7 +31,7 @@ static enum verdict take_relation(void *ctx, const struct db_row *row) {
     return V_OK;
 }
 
-static const char *kind_of(int64_t kind) {
+static const char *kind_of(char kind) {
     switch (kind) {
     case 'v':
         return "a view: install its tables instead";

@@ -14,9 +14,10 @@ struct scan {
 /* Behind the closing mark; a doubled one stands for itself. */
 static void skip_quoted(struct scan *s, char closing, bool slashes) {
     for (s->p++; s->p < s->end; s->p++) {
-        if (slashes && *s->p == '\\' && s->p + 1 < s->end)
-            s->p++;
-        else if (*s->p == closing && s->p + 1 < s->end && s->p[1] == closing)
+        bool more = s->p + 1 < s->end;
+        bool hides = more && slashes && *s->p == '\\';
+        bool doubled = more && *s->p == closing && s->p[1] == closing;
+        if (hides || doubled)
             s->p++;
         else if (*s->p == closing)
             return;

@@ -7,14 +7,14 @@ struct paging {
     struct store *s;
     struct source *src;
     struct arena *a;
-    const struct source_key_list *raw; /* whatever the filter says of them */
+    struct source_key_list raw; /* whatever the filter says of them */
     struct source_key_list found;
     struct row_page *ret;
 };
 
 static enum verdict between(struct paging *p, size_t lo, size_t hi, struct err *e) {
     size_t had = p->found.n;
-    const struct str *raw = p->raw->keys;
+    const struct str *raw = p->raw.keys;
     enum verdict v = db_run(p->s->db, p->src->stmts[SRC_PENDING_BETWEEN],
                             DB_VALS(DBI((int64_t)(hi - lo + 1)), DBT(raw[lo]), DBT(raw[hi])),
                             source_take_key, &p->found, e);
@@ -25,7 +25,7 @@ static enum verdict between(struct paging *p, size_t lo, size_t hi, struct err *
 
 static enum verdict refuse(struct paging *p, size_t at, const struct err *e) {
     p->ret->refused[p->ret->n_refused++] =
-        (struct row_refusal){p->raw->keys[at], arena_str(p->a, str_of(e->msg))};
+        (struct row_refusal){p->raw.keys[at], arena_str(p->a, str_of(e->msg))};
     return V_OK;
 }
 
@@ -36,9 +36,9 @@ static enum verdict each_group(struct paging *p, struct err *e) {
     } todo[2 * 64];
     size_t n = 0;
     enum verdict v = V_OK;
-    if (p->raw->n) {
+    if (p->raw.n) {
         todo[n].lo = 0;
-        todo[n++].hi = p->raw->n - 1;
+        todo[n++].hi = p->raw.n - 1;
     }
     while (v == V_OK && n > 0) {
         size_t lo = todo[--n].lo, hi = todo[n].hi, mid = lo + (hi - lo) / 2;
@@ -63,17 +63,17 @@ static struct str last_of(const struct source_key_list *k) {
 }
 
 static enum verdict spoilt_page(struct paging *p, struct str after, struct err *e) {
-    struct source_key_list raw = source_key_list(p->a, p->found.max);
     struct err own = {0};
     e = e ? e : &own;
-    enum verdict v = db_run(p->s->db, p->src->stmts[SRC_UNFILTERED],
-                            DB_VALS(DBI((int64_t)raw.max), DBT(after)), source_take_key, &raw, e);
+    p->raw = source_key_list(p->a, p->found.max);
+    enum verdict v =
+        db_run(p->s->db, p->src->stmts[SRC_UNFILTERED],
+               DB_VALS(DBI((int64_t)p->raw.max), DBT(after)), source_take_key, &p->raw, e);
     p->found.n = 0;
-    p->raw = &raw;
-    p->ret->refused = arena_alloc(p->a, (raw.n + 1) * sizeof *p->ret->refused);
+    p->ret->refused = arena_alloc(p->a, (p->raw.n + 1) * sizeof *p->ret->refused);
     if (v == V_OK)
         v = each_group(p, e);
-    p->ret->last = last_of(&raw);
+    p->ret->last = last_of(&p->raw);
     return v;
 }
 

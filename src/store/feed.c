@@ -43,7 +43,7 @@ static enum verdict take_epoch(void *ctx, const struct db_row *row) {
 static enum verdict resolve(struct store *s, struct feed_id since, int64_t *ret_pos, bool *ret_gap,
                             struct err *e) {
     struct epoch_reading epoch = {.next_from = DB_NULL};
-    struct feed_state st;
+    struct feed_state st = {0};
     enum verdict v =
         db_run(s->db, SQL_FEED_EPOCH_AFTER, DB_VALS(DBI(since.epoch)), take_epoch, &epoch, e);
     if (v == V_OK)

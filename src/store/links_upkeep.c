@@ -177,8 +177,8 @@ enum verdict store_link_hn_local(struct store *s, struct arena *a, struct str ur
                                  const struct link_discussion **ret, size_t *ret_n,
                                  bool *ret_complete, struct err *e) {
     struct stories st = {.a = a};
-    struct archive_state state;
-    struct item_keys keys;
+    struct archive_state state = {0};
+    struct item_keys keys = {0};
     st.rows = arena_alloc(a, LINK_DISCUSSIONS_MAX * sizeof *st.rows);
     enum verdict v = db_run(s->db, SQL_LINK_HN_LOCAL,
                             DB_VALS(DBT(url_key), DBI(LINK_DISCUSSIONS_MAX)), read_story, &st, e);

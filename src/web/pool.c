@@ -78,33 +78,37 @@ static int64_t waiting(const struct pool *p) {
     return (int64_t)(p->quick.n + p->query.n + p->posts.n);
 }
 
+/* What there is to do now: so many calls, or an errand; neither: nothing. */
+static size_t take_now(struct clerk *c, struct request **out, struct errand **ret_errand) {
+    struct pool *p = c->pool;
+    if (c->writes) {
+        if (p->posts.n == 0)
+            return 0;
+        out[0] = line_take(&p->posts);
+        return 1;
+    }
+    if (p->quick.n)
+        return take_quick(&p->quick, out);
+    if (c->quick_only || (*ret_errand = take_errand(p)) || p->query.n == 0)
+        return 0;
+    out[0] = line_take(&p->query);
+    p->errand_last = false;
+    return 1;
+}
+
+static pthread_cond_t *work_came(struct clerk *c) {
+    struct pool *p = c->pool;
+    return c->writes ? &p->post_came : c->quick_only ? &p->quick_came : &p->query_came;
+}
+
 /* Waits for work: calls, or an errand. False: there will be none. */
 static bool take(struct clerk *c, struct request **out, size_t *ret_n, struct errand **ret_errand) {
     struct pool *p = c->pool;
     struct errand *x = NULL;
-    size_t n = 0;
+    size_t n;
     pthread_mutex_lock(&p->lock);
-    while (n == 0 && !x) {
-        if (c->writes) {
-            if (p->posts.n)
-                out[n++] = line_take(&p->posts);
-            else if (p->closed)
-                break;
-            else
-                pthread_cond_wait(&p->post_came, &p->lock);
-        } else if (p->quick.n) {
-            n = take_quick(&p->quick, out);
-        } else if (!c->quick_only && (x = take_errand(p))) {
-            break;
-        } else if (p->query.n && !c->quick_only) {
-            out[n++] = line_take(&p->query);
-            p->errand_last = false;
-        } else if (p->closed) {
-            break;
-        } else {
-            pthread_cond_wait(c->quick_only ? &p->quick_came : &p->query_came, &p->lock);
-        }
-    }
+    while ((n = take_now(c, out, &x)) == 0 && !x && !p->closed)
+        pthread_cond_wait(work_came(c), &p->lock);
     metric_set(&m_web_waiting, 0, waiting(p));
     pthread_mutex_unlock(&p->lock);
     *ret_n = n;

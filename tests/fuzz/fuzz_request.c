@@ -92,6 +92,7 @@ static void read_uri(char *uri) {
     r.call.arena = &a;
     ask_search(&r.call);
     arena_release(&a);
+    r.call.arena = NULL;
     ask_feed(&r.call);
 }
 

@@ -94,7 +94,8 @@ static struct starts run(const struct sim *m, uint64_t seed) {
         if (m->stall_us)
             now += (int64_t)rng_below(&rng, (uint64_t)m->stall_us);
     }
-    qsort(s.at, s.n, sizeof s.at[0], earlier);
+    if (s.n)
+        qsort(s.at, s.n, sizeof s.at[0], earlier);
     while (s.n && s.at[s.n - 1] >= T0 + m->length_us)
         s.n--;
     return s;

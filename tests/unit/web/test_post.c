@@ -105,7 +105,7 @@ static void types(void **state) {
         "Content-Type: multipart/form-data; boundary=x\r\n",
         "Content-Type: application/jsonp\r\n",
         "Content-Type: application/json, text/plain\r\n",
-        JSON "Content-Encoding: gzip\r\n",
+        "Content-Type: application/json\r\nContent-Encoding: gzip\r\n",
     };
     atomic_store(&posted, 0);
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)

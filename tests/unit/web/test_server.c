@@ -5,8 +5,6 @@
 #include "web/errand.h"
 #include "web/web_metrics.h"
 
-#include "web/web_metrics.h"
-
 static void paths_and_parameters_are_decoded(void **state) {
     struct place *p = *state;
     start(p, (struct web_options){0});
