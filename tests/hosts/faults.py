@@ -69,19 +69,33 @@ class Faults(World):
             self.much_to_do(chance)
         return found
 
+    def heir(self, segment, token):
+        """Who took it from its holder; '' where that one had given it up by itself."""
+        found = self.ask("SELECT COALESCE(split_part(holder, ':', 1), ''), lease_token FROM "
+                         f"ingest_segments WHERE segment_id = {segment} AND status <> 'done'")
+        if not found or found[0] == ('', token):
+            return ['']
+        return [found[0][0]] if found[0][0] and found[0][1] > token else None
+
+    def cut_off_a_holder(self, chance):
+        """(name, its service, what that had said before, its ends before, heir). Who is through
+        with its segment at this very moment has none, and another is taken."""
+        while True:
+            segment, token, name = self.wait(lambda: self.holding_some(chance),
+                                             'somebody with a segment')
+            service = self.fleet.services[name]
+            before = len(service.said()), len(service.codes)
+            self.from_database(self.h[name], self.net.cut)
+            heir = self.wait(lambda: self.heir(segment, token), 'an heir')[0]
+            self.from_database(self.h[name], self.net.mend)
+            if heir:
+                return name, service, *before, heir
+
     def fault_zombie(self, chance):
         """One that holds a segment is cut off from the database alone, goes on fetching, and comes
         back while its heir is at work. What it has to say arrives late, or by a new connection."""
         self.much_to_do(chance)
-        segment, token, name = self.wait(lambda: self.holding_some(chance),
-                                         'somebody with a segment')
-        service, host = self.fleet.services[name], self.h[name]
-        said, codes = len(service.said()), len(service.codes)
-        self.from_database(host, self.net.cut)
-        heir = self.wait(lambda: self.ask(
-            f"SELECT split_part(holder, ':', 1) FROM ingest_segments WHERE segment_id = {segment} "
-            f'AND lease_token > {token} AND holder IS NOT NULL'), 'an heir')[0][0]
-        self.from_database(host, self.net.mend)
+        name, service, said, codes, heir = self.cut_off_a_holder(chance)
         self.wait(lambda: LOST in service.said(said) or len(service.codes) > codes,
                   f'{name} to find out')
         self.site.faults()
