@@ -58,6 +58,13 @@ static const struct obstacle {
      "ALTER TABLE %s DROP own", "the constraint mine"},
     {"ALTER TABLE %s ADD COLUMN own TEXT; CREATE UNIQUE INDEX mine ON %s (own)",
      "ALTER TABLE %s DROP own", "the unique index mine"},
+    {"CREATE INDEX mine ON %s ((1));"
+     "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'mine'::regclass",
+     "DROP INDEX mine", "the broken index mine"},
+    {"CREATE SUBSCRIPTION mine CONNECTION 'dbname=none' PUBLICATION theirs"
+     " WITH (connect = false, slot_name = NONE);"
+     "INSERT INTO pg_subscription_rel SELECT oid, '%s'::regclass, 'r' FROM pg_subscription",
+     "DROP SUBSCRIPTION mine", "the subscription mine"},
     {"ALTER TABLE %s ADD COLUMN own BIGINT GENERATED ALWAYS AS (1) STORED",
      "ALTER TABLE %s DROP own", "the generated column own"},
     {"ALTER TABLE %s ADD COLUMN own BIGINT GENERATED ALWAYS AS IDENTITY", "ALTER TABLE %s DROP own",
