@@ -41,6 +41,12 @@ static void print_partitions(const struct settings *s, const struct partition_st
     const int64_t ids = st->of[PARTITION_ITEMS].width, positions = st->of[PARTITION_LOG].width;
     if (!ids && !positions)
         return;
+    if (!ids || !positions) {
+        printf("half of the archive is partitioned: %s is, %s is not yet; run 'tain migrate "
+               "--partitioned' again\n",
+               ids ? "items" : "the change log", ids ? "the change log" : "items");
+        return;
+    }
     printf("the archive is partitioned: items by %lld ids, the change log by %lld positions\n",
            (long long)ids, (long long)positions);
     if (s->partitioned && ids != s->partition_width)

@@ -153,6 +153,10 @@ bool db_is_duplicate(const struct err *e, const char *table) {
            pg_is_duplicate(e->code, e->msg, table);
 }
 
+bool db_is_refused(const struct err *e, const char *check) {
+    return e->domain && strcmp(e->domain, "postgres") == 0 && pg_is_refused(e->code, e->msg, check);
+}
+
 enum verdict db_script(struct db *db, const char *sql, struct err *e) {
     return db->driver->script(db, sql, e);
 }

@@ -99,6 +99,8 @@ bool db_is_read_only(const struct err *e);
 /* PostgreSQL: did it fail because another transaction has stored that primary key of the table, or
  * of a partition of it, meanwhile? Unique indexes of others are another matter. */
 bool db_is_duplicate(const struct err *e, const char *table);
+/* PostgreSQL: did it fail because a CHECK of that name does not want a row? */
+bool db_is_refused(const struct err *e, const char *check);
 
 /* Several statements as text, without parameters: migrations and settings. */
 MUST_CHECK enum verdict db_script(struct db *db, const char *sql, struct err *e);

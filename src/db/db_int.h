@@ -67,6 +67,8 @@ int pg_code(const char *sqlstate);
 bool pg_is_read_only(int code);
 /* `said`: what the server did, which names the index: TABLE_pkey, or TABLE_..._pkey. */
 bool pg_is_duplicate(int code, const char *said, const char *table);
+/* Likewise, by a CHECK of that name. */
+bool pg_is_refused(int code, const char *said, const char *check);
 /* What libpq says when it could not connect: will none of the hosts ever take us? */
 bool pg_is_hopeless(const char *text);
 enum verdict pg_verdict(const char *sqlstate); /* NULL or "": no answer from the server */

@@ -97,3 +97,13 @@ bool pg_is_duplicate(int code, const char *said, const char *of) {
     size_t n = strlen(of);
     return strncmp(at, of, n) == 0 && at[n] == '_';
 }
+
+bool pg_is_refused(int code, const char *said, const char *check) {
+    size_t n = strlen(check);
+    if (code != 23514)
+        return false;
+    for (const char *at = said; (at = strstr(at, check)); at++)
+        if ((at == said || !is_of_name(at[-1])) && !is_of_name(at[n]))
+            return true;
+    return false;
+}

@@ -165,7 +165,7 @@ enum verdict apply_speak(struct apply *a) {
 static enum verdict run_steps(struct apply *a, apply_step *const *steps, size_t n) {
     enum verdict v = V_OK;
     for (size_t i = 0; i < n && v == V_OK; i++) {
-        v = steps[i](a);
+        v = store_not_at_edge(a->s, steps[i](a), a->e);
         if (v == V_CONFLICT && i > 0) /* a constraint: what we know of the database is wrong */
             v = err_wrap(a->e, V_FATAL, "the archive contradicts itself");
         if (v == V_OK && fault_hit("apply_step"))

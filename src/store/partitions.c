@@ -7,6 +7,7 @@
 
 #define LOOK_MS 60000
 #define HOLD_MS 10000
+#define EDGE "items_before_edge" /* a constraint, as long as a conversion needs its proof */
 #define LAST_ID ((int64_t)1 << 53)
 
 static const char *const names[PARTITION_TABLES] = {"items", "change_log"};
@@ -83,6 +84,13 @@ enum verdict store_cover_items(struct store *s, const int64_t *ids, size_t n, st
     return v;
 }
 
+enum verdict store_not_at_edge(struct store *s, enum verdict v, struct err *e) {
+    if (v != V_CONFLICT || !db_is_refused(e, EDGE))
+        return v;
+    s->cover.look_at = 0;
+    return err_wrap(e, V_RETRY, "items is being partitioned, or was when somebody ended it");
+}
+
 static enum verdict take_two(void *ctx, const struct db_row *row) {
     int64_t *two = ctx;
     two[0] = db_row_int(row, 0);
@@ -127,6 +135,34 @@ enum verdict store_partition_state(struct store *s, struct partition_state *ret,
     return db_run(s->db, SQL_PARTITION_STATE, DB_NO_VALS, take_state, ret, e);
 }
 
+struct words {
+    char text[400];
+};
+
+static enum verdict take_words(void *ctx, const struct db_row *row) {
+    struct words *w = ctx;
+    struct str said = db_row_text(row, 0);
+    snprintf(w->text, sizeof w->text, "%.*s", (int)said.n, said.p);
+    return V_OK;
+}
+
+/* Of the tables that are still to be converted, before the first step. */
+static enum verdict look_for_obstacles(struct store *s, const struct partition_state *st,
+                                       struct err *e) {
+    enum verdict v = V_OK;
+    for (int i = 0; i < PARTITION_TABLES && v == V_OK; i++) {
+        struct words w = {""};
+        if (!st->of[i].width)
+            v = db_run(s->db, SQL_PARTITION_OBSTACLE, DB_VALS(DBC(names[i])), take_words, &w, e);
+        if (v == V_OK && *w.text)
+            v = err_set(e, V_CONFLICT, "partitions", 0,
+                        "these would not follow the table %s: %s. Drop them, and make them again "
+                        "afterwards",
+                        names[i], w.text);
+    }
+    return v;
+}
+
 /* A step is through. */
 static enum verdict step(struct err *e) {
     return fault_hit("partition_step") ? err_set(e, V_FATAL, "fault", 0, "injected failure") : V_OK;
@@ -137,8 +173,8 @@ static enum verdict step(struct err *e) {
 static enum verdict prove_edge(struct store *s, int64_t edge, struct err *e) {
     char sql[256];
     snprintf(sql, sizeof sql,
-             "SET lock_timeout TO '2s'; ALTER TABLE items DROP CONSTRAINT IF EXISTS "
-             "items_before_edge, ADD CONSTRAINT items_before_edge CHECK (id < %lld) NOT VALID",
+             "SET lock_timeout TO '2s'; ALTER TABLE items DROP CONSTRAINT IF EXISTS " EDGE
+             ", ADD CONSTRAINT " EDGE " CHECK (id < %lld) NOT VALID",
              (long long)edge);
     enum verdict v = db_script(s->db, sql, e);
     if (v == V_OK)
@@ -146,7 +182,8 @@ static enum verdict prove_edge(struct store *s, int64_t edge, struct err *e) {
     if (v == V_OK)
         v = db_script(s->db, "SET statement_timeout TO 0", e);
     if (v == V_OK)
-        v = db_script(s->db, "ALTER TABLE items VALIDATE CONSTRAINT items_before_edge", e);
+        v = db_script(s->db, "ALTER TABLE items VALIDATE CONSTRAINT " EDGE, e);
+    v = store_not_at_edge(s, v, e); /* a row came before the constraint: the edge is to be moved */
     return v == V_OK ? step(e) : v;
 }
 
@@ -181,6 +218,8 @@ enum verdict store_partition(struct store *s, int64_t width, struct err *e) {
         v = err_set(e, V_CONFLICT, "partitions", 0, "another process is making partitions");
     if (v == V_OK)
         v = store_partition_state(s, &st, e);
+    if (v == V_OK)
+        v = look_for_obstacles(s, &st, e);
     for (int i = 0; i < PARTITION_TABLES && v == V_OK; i++)
         if (!st.of[i].width) {
             int64_t share = i == PARTITION_LOG ? PARTITION_LOG_SHARE : 1;

@@ -1,6 +1,7 @@
 /* Partitions of items and of the change log, on PostgreSQL, for archives whose owner asked for them
  * (`tain migrate --partitioned`). The work is done by functions of the database
- * (migrations/0012_partitions.pg.sql); who writes asks for the next partition in time. */
+ * (migrations/0012_partitions.pg.sql, what is in the way: 0015_partition_care.pg.sql); who writes
+ * asks for the next partition in time. */
 #ifndef TAIN_STORE_PARTITIONS_H
 #define TAIN_STORE_PARTITIONS_H
 
@@ -24,8 +25,9 @@ MUST_CHECK enum verdict store_partition_state(struct store *s, struct partition_
 
 /* Makes partitioned tables of both, where they are not yet: ids by `width`, positions by a part of
  * it. What there is becomes the first partition of each, as it stands. May be repeated after
- * whatever ended it. V_RETRY: the tables were in use for too long, V_CONFLICT: something would not
- * follow, or another one is at it; V_INVALID: SQLite. */
+ * whatever ended it. V_RETRY: the tables were in use for too long, or ids came faster than
+ * expected; V_CONFLICT: something would not follow (nothing was done), or another one is at it;
+ * V_INVALID: SQLite. */
 MUST_CHECK enum verdict store_partition(struct store *s, int64_t width, struct err *e);
 
 #endif

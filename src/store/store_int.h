@@ -58,6 +58,9 @@ bool store_parts_are_list(struct str text);
  * place without. V_RETRY: the connection. */
 MUST_CHECK enum verdict store_cover_items(struct store *s, const int64_t *ids, size_t n,
                                           struct err *e);
+/* What became of a write to items: V_RETRY instead of V_CONFLICT where a row is beyond the edge of
+ * what is being converted. The next store_cover_items takes that edge away if nobody is at it. */
+MUST_CHECK enum verdict store_not_at_edge(struct store *s, enum verdict v, struct err *e);
 /* For the next `max` rows of the log. */
 MUST_CHECK enum verdict store_cover_log(struct store *s, size_t max, struct err *e);
 

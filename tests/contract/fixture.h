@@ -170,6 +170,7 @@ int link_tests(void);
 int link_work_tests(void);
 int link_follow_tests(void);
 int partition_tests(void);
+int partition_care_tests(void);
 int link_land_tests(void);
 int link_upkeep_tests(void);
 int link_engine_tests(void);

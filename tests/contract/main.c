@@ -39,9 +39,10 @@ int main(int argc, char **argv) {
         session_tests,    feed_plan_tests,  feed_together_tests,
     };
     static int (*const whole[])(void) = {
-        segment_tests, lease_tests,        claim_tests,        state_tests,
-        plan_tests,    live_queue_tests,   lane_tests,         partition_tests,
-        engine_tests,  engine_table_tests, engine_death_tests, engine_share_tests,
+        segment_tests,        lease_tests,      claim_tests,        state_tests,
+        plan_tests,           live_queue_tests, lane_tests,         partition_tests,
+        partition_care_tests, engine_tests,     engine_table_tests, engine_death_tests,
+        engine_share_tests,
     };
     int failed = 0;
     if (argc > 2 && !fix_partitioned) /* it lives through hours: a run of its own */

@@ -5,7 +5,10 @@ import json
 import signal
 import unittest
 
-from lib import E2E, EXIT_DONE, EXIT_USAGE, OnPostgres, OnSqlite
+from lib import E2E, EXIT_DONE, EXIT_FAILED, EXIT_USAGE, OnPostgres, OnSqlite, wait_until
+from events import Follower, heard, log_of
+from serve import Server
+from updater import UpdaterTest
 
 
 class RefusedOnSqlite(OnSqlite, E2E):
@@ -16,7 +19,7 @@ class RefusedOnSqlite(OnSqlite, E2E):
         self.assertIn('--partitioned needs PostgreSQL', result.err)
 
 
-class Partitions(OnPostgres, E2E):
+class Partitions(OnPostgres, UpdaterTest):
     def migrate(self, archive, *arguments, env=None):
         return self.run_tain('migrate', '--db', archive.uri, *arguments, env=env)
 
@@ -77,12 +80,49 @@ class Partitions(OnPostgres, E2E):
     def test_beside_a_run(self):
         demo, archive = self.demo('all:delay=5'), self.archive()
         self.migrate(archive)
-        run = self.start_catchup(archive, demo, '--end-id', 3000, '--batch-size', 50)
+        server = Server(self, archive)
+        reader = Follower(lambda: server.port)
+        self.addCleanup(reader.stop)
+        wait_until(lambda: reader.joined, what='hello')
+        run = self.start_catchup(archive, demo, '--end-id', 3000, '--batch-size', 50,
+                                 '--feed-history')
+        wait_until(lambda: len(reader.events()) > 100, what='some changes')
         result = self.migrate(archive, '--partitioned', '--partition-width', 500)
         self.assertEqual(result.code, EXIT_DONE, result)
         self.assertEqual(run.wait().code, EXIT_DONE)
         self.assert_complete(archive, demo, 1, 3000)
         self.assert_invariants(archive)
+        archive.execute('UPDATE items SET score = score + 1 WHERE id = 1')
+        logged = archive.rows('SELECT COUNT(*) FROM changes')[0][0]
+        wait_until(lambda: len(reader.events()) >= logged or reader.failure, what='all changes')
+        reader.stop()
+        self.assertEqual(heard(reader.events()), log_of(archive))
+        self.assertEqual(reader.gaps(), [])
+
+    def test_an_updater_outlives_a_migrate_that_was_killed(self):
+        upstream, archive = self.upstream(ids=300), self.archive()
+        run = self.follow(archive, upstream)
+        result = self.migrate(archive, '--partitioned', '--partition-width', 10,
+                              env={'TAIN_FAULT': 'partition_step:1:kill'})
+        self.assertEqual(result.code, -signal.SIGKILL, result)
+        upstream.grow_by(50)  # beyond the edge
+        self.converge(run, archive, upstream)
+        self.assertEqual(archive.rows("SELECT conname FROM pg_constraint "
+                                      "WHERE conname = 'items_before_edge'"), [])
+        self.stop_updater(run)
+
+    def test_what_would_not_follow(self):
+        archive = self.archive()
+        self.migrate(archive)
+        archive.execute('CREATE PUBLICATION mine FOR TABLES IN SCHEMA tain')
+        result = self.migrate(archive, '--partitioned')
+        self.assertEqual(result.code, EXIT_FAILED, result)
+        self.assertIn('would not follow the table items: the publication mine', result.err)
+        self.assertIsNone(self.parts(archive))
+        archive.execute('DROP PUBLICATION mine')
+        self.migrate(archive, '--partitioned', env={'TAIN_FAULT': 'partition_step:4:kill'})
+        self.assertIn('half of the archive is partitioned: items is, the change log is not yet',
+                      self.migrate(archive).out)
 
 
 if __name__ == '__main__':

@@ -28,6 +28,9 @@ FROM (VALUES ('items'), ('change_log')) AS t (name) LEFT JOIN partitioned p ON p
 -- One at a time converts; held by this connection until it ends.
 SELECT pg_try_advisory_lock(7496945, hashtext(current_schema()));
 
+-- name: partition_obstacle
+SELECT COALESCE(partition_obstacle($1), '');
+
 -- name: partition_edge
 -- Where the first partition of items will end, so far ahead that nothing passes it meanwhile.
 SELECT (GREATEST((SELECT MAX(id) FROM items), (SELECT maxitem FROM updater_state), 0) / $1 + 2)

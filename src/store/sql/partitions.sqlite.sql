@@ -16,6 +16,9 @@ SELECT 'items', NULL, 0, 0, 0 UNION ALL SELECT 'change_log', NULL, 0, 0, 0;
 -- name: partition_hold
 SELECT 0;
 
+-- name: partition_obstacle
+SELECT '' WHERE $1 = $1;
+
 -- name: partition_edge
 SELECT 0 WHERE $1 = $1;
 

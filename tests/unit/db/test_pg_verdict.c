@@ -130,9 +130,30 @@ static void check_taken(void **state) {
     assert_false(db_is_duplicate(&e, "items"));
 }
 
+static const struct taken refused[] = {
+    {"by that CHECK", "relation \"items\" violates check constraint \"items_before_edge\"", true},
+    {"in other words", "verletzt Check-Constraint »items_before_edge«", true},
+    {"by what begins so", "violates check constraint \"items_before_edge_too\"", false},
+    {"by what ends so", "violates check constraint \"my_items_before_edge\"", false},
+    {"at the second place", "\"items_before_edge2\", \"items_before_edge\"", true},
+    {"none", "", false},
+};
+
+static void check_refused(void **state) {
+    const struct taken *r = *state;
+    struct err e;
+    err_set(&e, V_CONFLICT, "postgres", 23514, "%s", r->said);
+    assert_int_equal(db_is_refused(&e, "items_before_edge"), r->is);
+    err_set(&e, V_CONFLICT, "postgres", 23505, "%s", r->said);
+    assert_false(db_is_refused(&e, "items_before_edge"));
+    err_set(&e, V_CONFLICT, "sqlite", 23514, "%s", r->said);
+    assert_false(db_is_refused(&e, "items_before_edge"));
+}
+
 int main(void) {
     int failed = RUN_ROWS("pg_verdict", rows, check);
     failed += RUN_ROWS("pg_is_other_session", others, check_other);
     failed += RUN_ROWS("db_is_duplicate", taken, check_taken);
+    failed += RUN_ROWS("db_is_refused", refused, check_refused);
     return failed + RUN_ROWS("pg_is_hopeless", said, check_said);
 }
