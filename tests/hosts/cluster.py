@@ -14,8 +14,8 @@ PORT = 5432
 SETTINGS = {'synchronous_commit': 'on', 'max_connections': '120', 'wal_keep_size': '256MB',
             'wal_sender_timeout': '3s', 'wal_receiver_timeout': '3s',
             'wal_retrieve_retry_interval': '200ms', 'hot_standby_feedback': 'on'}
-# A connection whose other end has vanished is given up after 8 s, where the default of tain is 30 s,
-# and that of libpq hours.
+# A connection whose other end has vanished is given up after 8 s; tain's default is 30 s, libpq's
+# hours.
 SOON = {'connect_timeout': 2, 'tcp_user_timeout': 8000, 'keepalives_idle': 2,
         'keepalives_interval': 2, 'keepalives_count': 3}
 HBA = 'host all all samenet trust\nhost replication all samenet trust\n'

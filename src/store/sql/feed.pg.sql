@@ -114,8 +114,8 @@ SELECT set_config('tain.bulk', 'off', true);
 
 -- name: feed_together
 -- From here to the end of the transaction, statements log the items that they update by themselves.
--- They lock the log before its sequence, and triggers, partition_make() too, the other way round: so
--- the sequence is locked here, by taking a number of it.
+-- They lock the log before its sequence, where triggers and partition_make() do it the other way
+-- round: so the sequence is locked here, by taking a number of it.
 SELECT set_config('tain.together', 'on', true), nextval('change_log_batch_seq');
 
 -- name: recent_mark

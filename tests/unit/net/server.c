@@ -216,8 +216,9 @@ static bool on_heads(struct server *s, struct conn *c, const char *arg) {
 /* What the test has put there, as it is. */
 static bool on_bytes(struct server *s, struct conn *c, const char *arg) {
     (void)arg;
-    for (size_t at = 0; at < s->bytes_n;) {
-        ssize_t n = send(c->fd, s->bytes + at, s->bytes_n - at, MSG_NOSIGNAL);
+    const struct server_bytes *b = s->bytes;
+    for (size_t at = 0; at < b->n;) {
+        ssize_t n = send(c->fd, b->p + at, b->n - at, MSG_NOSIGNAL);
         if (n <= 0)
             break;
         at += (size_t)n;

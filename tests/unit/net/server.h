@@ -6,6 +6,12 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+/* Stays as it is: whoever breaks off leaves a server behind that may still be sending. */
+struct server_bytes {
+    const char *p;
+    size_t n;
+};
+
 struct server {
     int port;
     atomic_int connections; /* accepted so far */
@@ -13,8 +19,7 @@ struct server {
     char root[40]; /* "http://127.0.0.1:PORT" */
     int listen_fd, stop_pipe[2];
     unsigned long thread;
-    const char *bytes; /* what /bytes answers, head and all; set while nobody asks */
-    size_t bytes_n;
+    _Atomic(const struct server_bytes *) bytes; /* what /bytes answers, head and all */
 };
 
 void server_start(struct server *s);
