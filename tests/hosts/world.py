@@ -9,7 +9,7 @@ import threading
 import time
 
 from lib import QUICK as CATCHUP_QUICK
-from lib import find_bin, wait_until
+from lib import LEAST, find_bin, wait_until
 from audit import findings, install
 from cluster import SOON, Archive, Cluster
 from events import KEY, id_of, log_of
@@ -203,8 +203,9 @@ class World(Flowsheets, UpdaterTest):
         self.lookup.become('slow', seconds=0.5)
         self.assertEqual(self.lookup.highest, SLOTS, 'at once')
 
-    def wait(self, condition, what, every=0.1):
-        """With the logs of all hosts in the complaint. The database may be away meanwhile."""
+    def wait(self, condition, what, every=0.1, more=0):
+        """With the logs of all hosts in the complaint. The database may be away meanwhile. `more`:
+        so many seconds longer than usual."""
         refused = []
 
         def look():
@@ -215,7 +216,7 @@ class World(Flowsheets, UpdaterTest):
                 refused[:] = [why]
                 return None
         try:
-            return wait_until(look, what=what, every=every)
+            return wait_until(look, LEAST + more, what=what, every=every)
         except AssertionError as late:
             raise AssertionError(f'{late} {refused}\n{self.fleet.logs()}') from None
 
@@ -243,7 +244,8 @@ class World(Flowsheets, UpdaterTest):
         self.wait_truth()
         self.show_time('healed', time.monotonic() - began)
         self.wait(lambda: sum(self.states(self.db).get(state, 0) for state in FINAL)
-                  == self.life.rows, 'every row to be final', every=0.5)
+                  == self.life.rows, 'every row to be final', every=0.5,
+                  more=self.life.rows * 60 / RATE)  # what the limit takes for all of them
         codes = self.fleet.stop(*UPDATERS, *ENRICHERS)
         self.assertEqual(set(codes.values()), {0}, codes)
         self.fleet.stop(*CATCHUPS)
