@@ -1,30 +1,10 @@
 /* Making partitions, with care for others: nothing that they made of the tables is lost in silence,
  * no writer ends for it, and nobody may do by it what he may not do himself. */
-#include "fixture.h"
+#include "fixture_partitions.h"
 
-#include "store/feed.h"
 #include "store/partitions.h"
 
 #include <string.h>
-
-#define WIDTH 50
-#define ELSEWHERE_ONLY                            \
-    if (fix_kind == DB_SQLITE || fix_partitioned) \
-    return
-
-static void put(struct fix *f, int64_t id) {
-    char json[100];
-    snprintf(json, sizeof json, "{'id':%lld,'type':'story','score':%lld}", (long long)id,
-             (long long)id);
-    store_item(f, T0, json);
-}
-
-static void number_all(struct fix *f) {
-    struct err e;
-    size_t n = 1;
-    while (n > 0)
-        assert_ok(store_feed_publish(f->s, 3, &n, &e));
-}
 
 static void partition(struct fix *f) {
     struct err e;

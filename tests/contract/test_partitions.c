@@ -1,31 +1,11 @@
 /* Partitions of items and the change log, on PostgreSQL: what there is stays, what comes finds its
  * place, whatever is in the way. */
-#include "fixture.h"
+#include "fixture_partitions.h"
 
-#include "store/feed.h"
 #include "store/partitions.h"
 #include "store/status.h"
 
 #include <string.h>
-
-#define WIDTH 50
-#define ELSEWHERE_ONLY                            \
-    if (fix_kind == DB_SQLITE || fix_partitioned) \
-    return
-
-static void put(struct fix *f, int64_t id) {
-    char json[100];
-    snprintf(json, sizeof json, "{'id':%lld,'type':'story','score':%lld}", (long long)id,
-             (long long)id);
-    store_item(f, T0, json);
-}
-
-static void number_all(struct fix *f) {
-    struct err e;
-    size_t n = 1;
-    while (n > 0)
-        assert_ok(store_feed_publish(f->s, 3, &n, &e));
-}
 
 static void fill(struct fix *f) {
     for (int64_t id = 1; id <= 120; id += 7)
