@@ -108,15 +108,19 @@ void engine_free_row(struct engine *g, struct row *r) {
     g->unused[g->n_unused++] = r;
 }
 
+void engine_dropped(struct engine *g, size_t source, int from) {
+    atomic_store(&g->works[source].lost, true);
+    if (from == FROM_FEED)
+        enrich_event(source, EVENT_DROPPED);
+}
+
 bool engine_offer(struct engine *g, size_t source, struct str key) {
     int dropped = FROM_SWEEP;
     switch (keyring_push(g->works[source].ring, key, FROM_FEED, &dropped)) {
     case KEYRING_TAKEN:
         return true;
-    case KEYRING_DROPPED_OLDEST:
-        atomic_store(&g->works[source].lost, true);
-        if (dropped == FROM_FEED)
-            enrich_event(source, EVENT_DROPPED);
+    case KEYRING_DROPPED_OTHER:
+        engine_dropped(g, source, dropped);
         return false;
     case KEYRING_TOO_LONG:
         break;

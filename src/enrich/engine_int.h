@@ -132,5 +132,6 @@ MUST_CHECK enum verdict watch_lanes(struct engine *g, struct err *e);
 
 /* engine.c */
 void engine_free_row(struct engine *g, struct row *r);
+void engine_dropped(struct engine *g, size_t source, int from); /* a key, by a full ring */
 
 #endif

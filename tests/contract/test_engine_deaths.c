@@ -1,6 +1,9 @@
 /* The engine and workers that die: what it costs a row, and what costs nothing. */
 #include "fixture_enrich.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #define LAPSE                                                                           \
     (INT64_C(20000) + LEASE_GRACE_MS + SWEEP_GRACE_MS + 1000) /* until a claim is stale \
                                                                */
@@ -63,6 +66,37 @@ static void the_second_death_parts_them(void **state) {
     world_run(w, 60000, 1000);
     assert_in_range(world_count(w, "matched") + world_count(w, "unmatched"), 1, 49);
     world_drain(w, 200000, 1000);
+    world_free(w);
+}
+
+/* The paths that were asked for, in their order. */
+static void remember(void *ctx, struct str path, struct script_answer *ret) {
+    char *said = ctx;
+    size_t n = strlen(said);
+    snprintf(said + n, 256 - n, "%.*s ", STR_FMT(path));
+    script_parity(NULL, path, ret);
+}
+
+/* Whoever waits for it has waited for a lease by then: what is newer comes later, and nothing is
+ * lost where the ring has no room for both. */
+static void what_the_dead_held_goes_first(void **state) {
+    struct world *w = world_new(*state, never, NULL);
+    char said[256] = "", key[8];
+    w->plan.providers[0].limits.slots = 1;
+    world_rows(w, 5, 5);
+    die(w, 1);
+    world_rows(w, 1, 4);
+    world_rows(w, 6, 9);
+    w->script = remember;
+    w->script_ctx = said;
+    w->ring = 4;
+    size_t b = world_engine(w);
+    for (int id = 6; id <= 9; id++) {
+        snprintf(key, sizeof key, "%d", id);
+        assert_true(engine_offer(w->engines[b], 0, str_of(key)));
+    }
+    world_drain(w, 600000, 100);
+    assert_memory_equal(said, "/t/5 /t/6 /t/7 /t/8 ", 20);
     world_free(w);
 }
 
@@ -165,6 +199,7 @@ int engine_death_tests(void) {
     const struct CMUnitTest tests[] = {
         CASE(a_row_that_kills_its_workers),
         CASE(the_second_death_parts_them),
+        CASE(what_the_dead_held_goes_first),
         CASE(a_stop_costs_nothing),
         CASE(a_database_that_was_away),
         CASE(deaths_and_failures_count_alike),

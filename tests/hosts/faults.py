@@ -194,8 +194,8 @@ class Faults(World):
 
     def fault_enricher_zombie(self, _):
         """One that holds a row is cut off from the database until a sweep has taken the row from it
-        and another has it; its answer comes too late. The lease is cut short, the sweep waited
-        for."""
+        and another has it, however many rows wait; its answer comes too late. The lease is cut
+        short, the sweep waited for."""
         self.lookup.become('slow', seconds=8)  # of the 10 s that a call may take
         key, token, name = self.wait(self.cut_off_with_a_row, 'a row that is held')
         this = f"FROM claims WHERE key = '{key}'"
