@@ -6,7 +6,7 @@ truth, limits held, and each reader of the feed has every event once, or was tol
 
 HOSTS_ROUNDS says how many faults befall them, drawn at random; without it a few that are always
 the same. HOSTS_FAULTS names others, each in its turn. HOSTS_SEED repeats what was drawn in an
-earlier run. As root only."""
+earlier run; where it is odd the archive is partitioned. As root only."""
 
 import os
 import pathlib
@@ -52,6 +52,7 @@ def named():
 ROUNDS = number('HOSTS_ROUNDS', 0)
 SEED = number('HOSTS_SEED', time.time_ns() % 1000000)
 NAMED = named()
+PARTITIONED = bool((ROUNDS or NAMED) and SEED % 2)
 
 
 def event(pos, key=None, epoch=5):
@@ -164,9 +165,10 @@ class Cables(unittest.TestCase):
 
 class Hosts(Faults):
     options = {} if ROUNDS else SOON
+    partitioned = PARTITIONED
 
     def test_hosts(self):
-        self.tell(f'seed {SEED}')
+        self.tell(f'seed {SEED}' + (', partitioned' if PARTITIONED else ''))
         with self.subTest(seed=SEED):
             chance = random.Random(SEED)
             faults = NAMED or (self.drawn(chance) if ROUNDS else SHORT)

@@ -25,6 +25,7 @@ IDS = 400
 RPS = 100  # item requests a second, of all hosts together
 RATE, SLOTS = 180, 5  # lookups a minute and at once, of all hosts together
 RUSH = 60  # rows that are there at once, so that these limits are what all wait for
+PARTITION = 200  # ids, and a tenth of that changes
 CONCURRENCY = 16  # item requests at once, of one host
 WEB = 8080
 CATCHUPS, UPDATERS = ('catchup1', 'catchup2', 'catchup3'), ('updater1', 'updater2')
@@ -101,6 +102,7 @@ class Meter(threading.Thread):
 class World(Flowsheets, UpdaterTest):
     table = TABLE
     options = SOON
+    partitioned = False
 
     @staticmethod
     def schema():
@@ -128,6 +130,10 @@ class World(Flowsheets, UpdaterTest):
         self.addCleanup(self.cluster.remove)
         self.db = Archive(self.cluster, **self.options)
         self.flowsheet()
+        if self.partitioned:
+            done = self.run_tain('migrate', '--partitioned', '--partition-width', PARTITION, '--db',
+                                 self.db.uri)
+            self.assertEqual(done.code, 0, done)
         install(self.db, self.net.hosts.values())
         self.cluster.add_replica()
 

@@ -40,7 +40,6 @@ KINDS = {
     'row': ('{flowsheet}', 'UPDATE', '{o}.metadata_status <> {n}.metadata_status', (
         '{n}.id', NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING,
         '{o}.metadata_status', '{n}.metadata_status', NOTHING, NOTHING)),
-    'erased': ('items', 'DELETE', None, ('{o}.id',) + (NOTHING,) * 11),
     'same': ('items', 'UPDATE', SAME, ('{n}.id',) + (NOTHING,) * 11),
     'stamp': ('items', 'UPDATE', '{n}.last_fetched_at < {o}.last_fetched_at', (
         '{n}.id', NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, '{o}.last_fetched_at',
@@ -107,6 +106,18 @@ SECURITY DEFINER AS $$ BEGIN
 END $$""", """CREATE CONSTRAINT TRIGGER torture_unkept AFTER UPDATE ON tain.items
     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.content_hash <> OLD.content_hash)
     EXECUTE FUNCTION torture.note_unkept()"""
+# Rows may move from one partition to another: it is the end of the transaction that counts.
+ERASED_PG = """CREATE FUNCTION torture.note_erased() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER AS $$ BEGIN
+    IF NOT EXISTS (SELECT 1 FROM tain.items WHERE id = OLD.id) THEN
+        INSERT INTO torture.audit (who, kind, key)
+        VALUES (current_setting('application_name'), 'erased', OLD.id);
+    END IF;
+    RETURN NULL;
+END $$""", """CREATE CONSTRAINT TRIGGER torture_erased AFTER DELETE ON tain.items
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION torture.note_erased()"""
+ERASED_SQLITE = ("CREATE TRIGGER torture_erased AFTER DELETE ON items BEGIN "
+                 "INSERT INTO torture_audit (kind, key) VALUES ('erased', OLD.id); END",)
 REVISIONS_SQLITE = (
     'CREATE TRIGGER torture_unkept AFTER UPDATE ON items WHEN NEW.content_hash <> OLD.content_hash '
     f"AND NOT EXISTS ({REVISED.format(schema='')}) BEGIN "
@@ -126,8 +137,17 @@ def install(archive, named, flowsheet):
         make = _on_postgres if named else _on_sqlite
         for statement in make(kind, table, deed, condition, values, flowsheet):
             archive.execute(statement)
-    for statement in (*HOLES, *REVISIONS_PG) if named else REVISIONS_SQLITE:
+    for statement in ((*HOLES, *REVISIONS_PG, *ERASED_PG) if named
+                      else (*REVISIONS_SQLITE, *ERASED_SQLITE)):
         archive.execute(statement)
+
+
+def look_away(archive):
+    """The triggers on items are gone; what brings them back."""
+    found = archive.rows('SELECT tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = '
+                         "'tain.items'::regclass AND tgname LIKE 'torture%' AND NOT tgisinternal")
+    archive.execute('; '.join(f'DROP TRIGGER {name} ON tain.items' for name, _ in found))
+    return [definition for _, definition in found]
 
 
 class Audit:

@@ -7,11 +7,13 @@ import signal
 import sqlite3
 import subprocess
 
-from lib import ANSWER, environment
+from lib import ANSWER, environment, wait_until
+import audit
 from population import LEASE
 from world import PACE
 
 HOUR = 3600
+PARTITION = 200  # ids, and a tenth of that changes: a few rounds fill several
 
 
 class Fault:
@@ -247,6 +249,39 @@ class Locks(Fault):
             self.psql.wait()
 
 
+class Partition(Fault):
+    """The archive becomes partitioned while everybody works, whoever else is in the way; the
+    command may be killed on its way. It is run again until it is done. With the first round of a
+    world that is to be partitioned, and never again."""
+    where = ()
+
+    def begin(self):
+        world = self.world
+        self.audit = audit.look_away(world.own)  # triggers of others would not follow
+        self.run = world.start(*self.command())
+        if self.chance.random() < 0.5:
+            self.detail = 'killed'
+            world.live(self.chance.uniform(0.02, 0.5), self.chance)
+            self.run.signal(signal.SIGKILL)
+
+    def command(self):
+        return ('migrate', '--partitioned', '--partition-width', PARTITION, '--db',
+                self.world.own.uri)
+
+    def is_done(self):
+        return self.world.run_tain(*self.command()).code == 0
+
+    def after(self):
+        self.run.wait()
+        wait_until(self.is_done, what='an archive that is partitioned')
+        self.world.assertEqual(
+            self.world.own.rows("SELECT relname FROM pg_class WHERE relkind = 'p' AND "
+                                "relname IN ('items', 'change_log') ORDER BY 1"),
+            [('change_log',), ('items',)])
+        for definition in self.audit:  # which waits for everybody, and may lose against them
+            wait_until(lambda sql=definition: self.world.try_write(sql), what=definition)
+
+
 class Busy(Fault):
     """SQLite's file is locked by another program."""
     where = ('sqlite',)
@@ -293,4 +328,4 @@ class Clock(Fault):
 
 
 ALL = (WireToUpstream, WireToDatabase, UpstreamTrouble, ServiceTrouble, Kill, Asleep, Restart,
-       Terminate, FullDisk, Locks, Busy, Clock)
+       Terminate, FullDisk, Locks, Partition, Busy, Clock)

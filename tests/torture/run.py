@@ -7,8 +7,8 @@ A world lives through ROUNDS rounds. In each, one to three faults that are drawn
 while everybody works; after each the invariants are checked, and in the end everything must have
 healed to the truth. TORTURE_SEED repeats what an earlier run has drawn (the instants are those of
 the machine, though), TORTURE_MINUTES (5) or TORTURE_ROUNDS say for how long, TORTURE_WORLD begins
-with that world of the seed, TORTURE_ON=sqlite|postgres keeps to one database and
-TORTURE_FAULTS=Kill,Clock to these faults. The exit code is 1 as soon as a promise is broken.
+with that world of the seed, TORTURE_ON=sqlite|postgres|partitioned keeps to one kind of archive
+and TORTURE_FAULTS=Kill,Clock to these faults. The exit code is 1 as soon as a promise is broken.
 """
 
 import os
@@ -22,6 +22,7 @@ import traceback
 HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 5  # in one world
 HOLD = (1.0, 4.0)  # seconds that faults last
+KINDS = ('sqlite', 'postgres', 'partitioned')  # of archives
 
 
 def arrange(build=None):
@@ -38,6 +39,10 @@ def faults_named(*names):
     return [fault for name in names for fault in faults.ALL if fault.name() == name]
 
 
+def server_of(kind):
+    return 'sqlite' if kind == 'sqlite' else 'postgres'
+
+
 class Plan:
     """What befalls a world: the same for the same seed, world and number of rounds."""
 
@@ -45,11 +50,13 @@ class Plan:
         import faults
         self.seed = f'{seed}/{number}'
         chance = random.Random(self.seed)
-        first = random.Random(str(seed)).random() < 0.5
-        self.kind = on or ('sqlite', 'postgres')[(number + first) % 2]
-        known = [f for f in faults.ALL if self.kind in f.where and (disks or not f.needs_disk)
-                 and (not only or f.name() in only)]
+        first = random.Random(str(seed)).randrange(len(KINDS))
+        self.kind = on or KINDS[(number + first) % len(KINDS)]
+        known = [f for f in faults.ALL if server_of(self.kind) in f.where
+                 and (disks or not f.needs_disk) and (not only or f.name() in only)]
         self.rounds = [self._draw(chance, known) for _ in range(rounds)]
+        if self.kind == 'partitioned' and self.rounds:
+            self.rounds[0].insert(0, faults.Partition)
         self.small_disk = any(f.needs_disk for drawn in self.rounds for f in drawn)
 
     @staticmethod
@@ -130,17 +137,17 @@ class Asked:
         self.world = self._number('TORTURE_WORLD', 1)
         self.seconds = self._number('TORTURE_MINUTES', 5, float) * 60
         self.on = env.get('TORTURE_ON') or None
-        if self.on not in (None, 'sqlite', 'postgres'):
-            self._refuse(f"TORTURE_ON: '{self.on}' is neither sqlite nor postgres")
+        if self.on not in (None, *KINDS):
+            self._refuse(f"TORTURE_ON: '{self.on}' is none of {', '.join(KINDS)}")
         self.only = tuple(env.get('TORTURE_FAULTS', '').replace(',', ' ').split())
         known = {f.name(): f for f in faults.ALL}
         for name in self.only:
             if name not in known:
                 self._refuse(f"TORTURE_FAULTS: '{name}' is none of {', '.join(known)}")
-        for kind in (self.on,) if self.on else ('sqlite', 'postgres'):
-            if self.only and not any(kind in known[name].where for name in self.only):
-                self._refuse(f'TORTURE_FAULTS: none of these befalls {kind}; TORTURE_ON names the '
-                             'other database')
+        for kind in (self.on,) if self.on else KINDS:
+            if self.only and not any(server_of(kind) in known[name].where for name in self.only):
+                self._refuse(f'TORTURE_FAULTS: none of these befalls {kind}; TORTURE_ON names '
+                             'another kind')
 
     @staticmethod
     def _refuse(why):

@@ -36,6 +36,12 @@ class Torture(unittest.TestCase):
         self.through('postgres', ('Asleep', 'WireToUpstream'), ('Terminate', 'WireToDatabase'))
 
 
+    def test_partitioned(self):
+        if not find_bin():
+            self.skipTest('PostgreSQL is not installed')
+        self.through('partitioned', ('Partition', 'Kill'), ('Terminate', 'UpstreamTrouble'))
+
+
 class Asked(unittest.TestCase):
     """A word that is misspelt is no torture without faults that everybody survives."""
 
@@ -51,7 +57,7 @@ class Asked(unittest.TestCase):
         self.assertIn("TORTURE_ROUNDS: '0'", self.refused(TORTURE_ROUNDS='0'))
         self.assertIn("TORTURE_MINUTES: '0'", self.refused(TORTURE_MINUTES='0'))
         self.assertIn("TORTURE_MINUTES: 'nan'", self.refused(TORTURE_MINUTES='nan'))
-        self.assertIn("'mysql' is neither", self.refused(TORTURE_ON='mysql'))
+        self.assertIn("'mysql' is none of", self.refused(TORTURE_ON='mysql'))
         self.assertIn("'Klil' is none of", self.refused(TORTURE_FAULTS='Kill,Klil'))
         self.assertIn('none of these befalls sqlite', self.refused(TORTURE_FAULTS='Restart'))
 

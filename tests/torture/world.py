@@ -341,4 +341,4 @@ class PostgresWorld(World, FlowsheetOnPostgres):
         return types.SimpleNamespace(uri=f'{uri}?application_name={m.alias}')
 
 
-WORLDS = {'sqlite': SqliteWorld, 'postgres': PostgresWorld}
+WORLDS = {'sqlite': SqliteWorld, 'postgres': PostgresWorld, 'partitioned': PostgresWorld}
