@@ -204,9 +204,10 @@ static enum verdict follow(struct store *s, enum link_follow which, const struct
 static enum verdict scan(struct store *s, enum link_follow which, const struct place *p,
                          struct link_followed *ret, struct err *e) {
     struct ids ids = {.at = arena_alloc(&s->scratch, SCAN_IDS * sizeof(int64_t))};
-    int64_t lowest = DB_NULL, latest = DB_NULL, oldest = p->scan_since - LINK_MISSED_AGE_MS;
+    int64_t lowest = DB_NULL, latest = DB_NULL;
     if (p->scan_below == DB_NULL)
         return V_OK;
+    int64_t oldest = p->scan_since - LINK_MISSED_AGE_MS;
     enum verdict v = db_run_int(s->db, SQL_LINK_MISSED_TO,
                                 DB_VALS(DBI(p->scan_below), DBI(SCAN_IDS)), &lowest, e);
     if (v == V_OK && lowest != DB_NULL)

@@ -336,6 +336,8 @@ static void keep_passing(struct candidates *c, size_t from) {
 
 static enum verdict filter_by(struct search *s, struct candidates *c, size_t from, int stmt,
                               db_row_fn *fn) {
+    if (from == c->n)
+        return V_OK;
     struct looking l = {.s = s, .c = c->c + from, .n = c->n - from};
     enum verdict v = look(&l, stmt, fn);
     keep_passing(c, from);
