@@ -13,7 +13,9 @@
 
 /* Cuts what stands before the first `stop` off the front of *rest; all of it when there is none. */
 static struct str cut(struct str *rest, char stop) {
-    const char *at = rest->n ? memchr(rest->p, stop, rest->n) : NULL;
+    if (rest->n == 0)
+        return *rest;
+    const char *at = memchr(rest->p, stop, rest->n);
     struct str head = {rest->p, at ? (size_t)(at - rest->p) : rest->n};
     size_t gone = head.n + (at != NULL);
     *rest = (struct str){rest->p + gone, rest->n - gone};

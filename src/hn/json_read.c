@@ -348,15 +348,17 @@ static bool integer_of_decimal(struct str s, int64_t *ret) {
 }
 
 bool json_integer_of(struct str decimal, int64_t *ret) {
+    if (decimal.n == 0)
+        return false;
     const unsigned char *p = (const unsigned char *)decimal.p, *end = p + decimal.n;
-    if (decimal.n > 0 && decimal.n <= 18 && digits(p, end) == end) {
+    if (decimal.n <= 18 && digits(p, end) == end) {
         int64_t v = 0;
         for (; p < end; p++)
             v = v * 10 + (*p - '0');
         *ret = v;
         return true;
     }
-    return p && decimal_end(p, end) == end && integer_of_decimal(decimal, ret);
+    return decimal_end(p, end) == end && integer_of_decimal(decimal, ret);
 }
 
 static bool literal(struct json_read *r, const char *word) {

@@ -62,7 +62,7 @@ static void judge_ids_in(struct judging *j, struct range r) {
             n++;
         j->counts->ids++;
         if (item == p->n_items || p->items[item].item.id != id)
-            judge_absent(j, id, &p->exceptions[x], n);
+            judge_absent(j, id, n ? &p->exceptions[x] : NULL, n);
     }
 }
 

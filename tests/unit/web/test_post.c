@@ -265,6 +265,7 @@ static void a_body_has_its_time(void **state) {
     assert_int_equal(a.n, 0);
     free(a.head);
     close(fd);
+    stop(p);
 }
 
 static void nowhere_to_write(void **state) {
