@@ -42,26 +42,11 @@ void keyring_free(struct keyring *r) {
     free(r);
 }
 
-static void drop_last(struct keyring *r) {
-    struct slot *s = &r->slots[(r->first + --r->n) % r->max];
-    free(s->key);
-    s->key = NULL;
-}
-
-static void fill(struct slot *s, struct str key, int mark) {
+static void add_last(struct keyring *r, struct str key, int mark) {
+    struct slot *s = &r->slots[(r->first + r->n++) % r->max];
     *s = (struct slot){.key = xmalloc(key.n + 1), .n = (int)key.n, .mark = mark};
     memcpy(s->key, key.p, key.n);
     s->key[key.n] = 0;
-}
-
-static void add_last(struct keyring *r, struct str key, int mark) {
-    fill(&r->slots[(r->first + r->n++) % r->max], key, mark);
-}
-
-static void add_first(struct keyring *r, struct str key, int mark) {
-    r->first = (r->first + r->max - 1) % r->max;
-    r->n++;
-    fill(&r->slots[r->first], key, mark);
 }
 
 enum keyring_pushed keyring_push(struct keyring *r, struct str key, int mark, int *ret_dropped) {
@@ -70,27 +55,11 @@ enum keyring_pushed keyring_push(struct keyring *r, struct str key, int mark, in
         return KEYRING_TOO_LONG;
     pthread_mutex_lock(&r->lock);
     if (r->n == r->max) {
-        how = KEYRING_DROPPED_OTHER;
+        how = KEYRING_DROPPED_OLDEST;
         *ret_dropped = r->slots[r->first].mark;
         drop_first(r);
     }
     add_last(r, key, mark);
-    pthread_mutex_unlock(&r->lock);
-    return how;
-}
-
-enum keyring_pushed keyring_push_first(struct keyring *r, struct str key, int mark,
-                                       int *ret_dropped) {
-    enum keyring_pushed how = KEYRING_TAKEN;
-    if (key.n > KEYRING_KEY_MAX)
-        return KEYRING_TOO_LONG;
-    pthread_mutex_lock(&r->lock);
-    if (r->n == r->max) {
-        how = KEYRING_DROPPED_OTHER;
-        *ret_dropped = r->slots[(r->first + r->n - 1) % r->max].mark;
-        drop_last(r);
-    }
-    add_first(r, key, mark);
     pthread_mutex_unlock(&r->lock);
     return how;
 }

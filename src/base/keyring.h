@@ -12,12 +12,9 @@ struct keyring;
 struct keyring *keyring_new(size_t max);
 void keyring_free(struct keyring *r); /* NULL is fine */
 
-enum keyring_pushed { KEYRING_TAKEN, KEYRING_DROPPED_OTHER, KEYRING_TOO_LONG };
+enum keyring_pushed { KEYRING_TAKEN, KEYRING_DROPPED_OLDEST, KEYRING_TOO_LONG };
 /* `mark` comes back with the key. *ret_dropped is the mark of the key that was dropped for it. */
 enum keyring_pushed keyring_push(struct keyring *r, struct str key, int mark, int *ret_dropped);
-/* Before all others, as if it were the oldest; in a full ring the newest makes room. */
-enum keyring_pushed keyring_push_first(struct keyring *r, struct str key, int mark,
-                                       int *ret_dropped);
 /* The same where there is room; false: there is none, and nothing happened. */
 bool keyring_push_if_room(struct keyring *r, struct str key, int mark);
 /* The oldest key, copied and terminated with NUL; its length, or -1: there is none. */

@@ -29,6 +29,7 @@ static void set_up_lanes(struct engine *g) {
 static void set_up_works(struct engine *g) {
     for (size_t i = 0; i < g->o.plan->n_sources; i++) {
         struct work *w = &g->works[i];
+        w->freed = keyring_new(g->o.ring ? g->o.ring : ENGINE_RING);
         w->ring = keyring_new(g->o.ring ? g->o.ring : ENGINE_RING);
         w->found = keyring_new(g->o.ring ? g->o.ring : ENGINE_RING);
         w->due_at = NO_DEADLINE;
@@ -90,6 +91,7 @@ void engine_free(struct engine *g) {
     consumer_free(g->consumer);
     for (size_t i = 0; i < g->o.plan->n_sources; i++) {
         store_source_close(g->works[i].source);
+        keyring_free(g->works[i].freed);
         keyring_free(g->works[i].ring);
         keyring_free(g->works[i].found);
         arena_release(&g->works[i].picked_arena);
@@ -108,19 +110,15 @@ void engine_free_row(struct engine *g, struct row *r) {
     g->unused[g->n_unused++] = r;
 }
 
-void engine_dropped(struct engine *g, size_t source, int from) {
-    atomic_store(&g->works[source].lost, true);
-    if (from == FROM_FEED)
-        enrich_event(source, EVENT_DROPPED);
-}
-
 bool engine_offer(struct engine *g, size_t source, struct str key) {
     int dropped = FROM_SWEEP;
     switch (keyring_push(g->works[source].ring, key, FROM_FEED, &dropped)) {
     case KEYRING_TAKEN:
         return true;
-    case KEYRING_DROPPED_OTHER:
-        engine_dropped(g, source, dropped);
+    case KEYRING_DROPPED_OLDEST:
+        atomic_store(&g->works[source].lost, true);
+        if (dropped == FROM_FEED)
+            enrich_event(source, EVENT_DROPPED);
         return false;
     case KEYRING_TOO_LONG:
         break;

@@ -49,6 +49,7 @@ struct lane {
 
 struct work {
     struct source *source;
+    struct keyring *freed; /* by the sweep: somebody has waited for these long enough */
     struct keyring *ring;  /* what the feed told of, and what was given back */
     struct keyring *found; /* by the sweep: the backlog */
     unsigned n_pops;
@@ -105,7 +106,7 @@ static inline bool row_is_refused(enum verdict v) {
 }
 
 static inline size_t work_keys(const struct work *w) {
-    return keyring_count(w->ring) + keyring_count(w->found) + w->n_picked;
+    return keyring_count(w->freed) + keyring_count(w->ring) + keyring_count(w->found) + w->n_picked;
 }
 
 /* engine_lane.c: turns, claims, calls. */
@@ -132,6 +133,5 @@ MUST_CHECK enum verdict watch_lanes(struct engine *g, struct err *e);
 
 /* engine.c */
 void engine_free_row(struct engine *g, struct row *r);
-void engine_dropped(struct engine *g, size_t source, int from); /* a key, by a full ring */
 
 #endif

@@ -24,8 +24,11 @@ static size_t keys_waiting(const struct engine *g, const struct lane *l) {
 /* What has just changed goes before the backlog, which somebody may have been waiting for as long
  * as that takes; but not at its cost alone. */
 static int pop(struct work *w, char key[KEYRING_KEY_MAX + 1], int *ret_from) {
+    int n = keyring_pop(w->freed, key, ret_from);
+    if (n >= 0)
+        return n;
     bool fresh = ++w->n_pops % FOUND_EVERY;
-    int n = keyring_pop(fresh ? w->ring : w->found, key, ret_from);
+    n = keyring_pop(fresh ? w->ring : w->found, key, ret_from);
     return n >= 0 ? n : keyring_pop(fresh ? w->found : w->ring, key, ret_from);
 }
 

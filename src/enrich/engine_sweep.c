@@ -38,15 +38,8 @@ static void tell_of_row(const struct engine *g, const struct work *w, const char
     log_warn(what, LS("source", name), LS("key", text), LS("error", error));
 }
 
-/* Before all that wait: somebody has waited for it long enough. */
-static void offer_first(struct engine *g, size_t source, struct str key) {
-    int dropped = FROM_SWEEP;
-    if (keyring_push_first(g->works[source].ring, key, FROM_SWEEP, &dropped) ==
-        KEYRING_DROPPED_OTHER)
-        engine_dropped(g, source, dropped);
-}
-
-/* A row that is free again goes straight to the lanes. */
+/* A row that is free again goes straight to the lanes, before all that wait. What has no room in
+ * its ring is pending, and the scan comes to it. */
 static void take_swept(struct engine *g, struct work *w, const struct swept_row *r, int64_t now) {
     size_t source = number_of(g, w);
     if (r->how == SWEPT_REFUSED) {
@@ -61,7 +54,7 @@ static void take_swept(struct engine *g, struct work *w, const struct swept_row 
                     STR("max_attempts"));
         enrich_final(source, ROW_FAILED);
     } else if (r->wait_ms == 0) {
-        offer_first(g, source, r->key);
+        (void)keyring_push_if_room(w->freed, r->key, FROM_SWEEP);
     } else if (now + r->wait_ms > w->deaths_until) {
         w->deaths_until = now + r->wait_ms;
     }

@@ -42,7 +42,7 @@ static void a_full_ring_drops_its_oldest_and_says_whose(void **state) {
     int dropped = -1, mark;
     assert_int_equal(keyring_push(r, key_of(text, 1), 1, &dropped), KEYRING_TAKEN);
     assert_int_equal(keyring_push(r, key_of(text, 2), 2, &dropped), KEYRING_TAKEN);
-    assert_int_equal(keyring_push(r, key_of(text, 3), 3, &dropped), KEYRING_DROPPED_OTHER);
+    assert_int_equal(keyring_push(r, key_of(text, 3), 3, &dropped), KEYRING_DROPPED_OLDEST);
     assert_int_equal(dropped, 1);
     assert_false(keyring_push_if_room(r, key_of(text, 4), 4));
     assert_int_equal(keyring_pop(r, out, &mark), 2);
@@ -55,27 +55,6 @@ static void a_full_ring_drops_its_oldest_and_says_whose(void **state) {
     keyring_free(r);
 }
 
-static void what_goes_first_is_before_all_others(void **state) {
-    (void)state;
-    struct keyring *r = keyring_new(3);
-    char text[16], out[KEYRING_KEY_MAX + 1];
-    int dropped = -1, mark;
-    static const int order[] = {4, 3, 1};
-    assert_int_equal(keyring_push(r, key_of(text, 1), 1, &dropped), KEYRING_TAKEN);
-    assert_int_equal(keyring_push(r, key_of(text, 2), 2, &dropped), KEYRING_TAKEN);
-    assert_int_equal(keyring_push_first(r, key_of(text, 3), 3, &dropped), KEYRING_TAKEN);
-    assert_int_equal(keyring_push_first(r, key_of(text, 4), 4, &dropped), KEYRING_DROPPED_OTHER);
-    assert_int_equal(dropped, 2); /* the newest */
-    assert_int_equal(keyring_count(r), 3);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(keyring_pop(r, out, &mark), 2);
-        assert_string_equal(out, key_of(text, order[i]).p);
-        assert_int_equal(mark, order[i]);
-    }
-    assert_int_equal(keyring_pop(r, out, &mark), -1);
-    keyring_free(r);
-}
-
 static void a_key_that_is_too_long_is_not_taken(void **state) {
     (void)state;
     struct keyring *r = keyring_new(1);
@@ -85,7 +64,6 @@ static void a_key_that_is_too_long_is_not_taken(void **state) {
     struct str key = {text, sizeof text};
     assert_int_equal(keyring_push(r, key, 0, &dropped), KEYRING_TOO_LONG);
     assert_false(keyring_push_if_room(r, key, 0));
-    assert_int_equal(keyring_push_first(r, key, 0, &dropped), KEYRING_TOO_LONG);
     key.n--;
     assert_int_equal(keyring_push(r, key, 7, &dropped), KEYRING_TAKEN);
     assert_int_equal(keyring_pop(r, out, &mark), KEYRING_KEY_MAX);
@@ -105,7 +83,7 @@ static void *push_many(void *arg) {
     char text[16];
     int mark;
     for (int i = 0; i < PUSHES; i++)
-        p->dropped += keyring_push(p->r, key_of(text, i), 0, &mark) == KEYRING_DROPPED_OTHER;
+        p->dropped += keyring_push(p->r, key_of(text, i), 0, &mark) == KEYRING_DROPPED_OLDEST;
     return NULL;
 }
 
@@ -132,7 +110,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_come_out_in_order_with_their_marks),
         cmocka_unit_test(a_full_ring_drops_its_oldest_and_says_whose),
-        cmocka_unit_test(what_goes_first_is_before_all_others),
         cmocka_unit_test(a_key_that_is_too_long_is_not_taken),
         cmocka_unit_test(what_is_pushed_is_popped_or_dropped),
     };
