@@ -147,6 +147,23 @@ static enum verdict take_words(void *ctx, const struct db_row *row) {
 }
 
 /* Of the tables that are still to be converted, before the first step. */
+static enum verdict look_for_rights(struct store *s, const struct partition_state *st,
+                                    struct err *e) {
+    enum verdict v = V_OK;
+    for (int i = 0; i < PARTITION_TABLES && v == V_OK; i++) {
+        struct words w = {""};
+        if (!st->of[i].width)
+            v = db_run(s->db, SQL_PARTITION_OWNER, DB_VALS(DBC(names[i])), take_words, &w, e);
+        if (v == V_OK && *w.text)
+            v = err_set(e, V_CONFLICT, "partitions", 0,
+                        "the table %s belongs to %s: only that role, or a member of it, can "
+                        "partition it",
+                        names[i], w.text);
+    }
+    return v;
+}
+
+/* Likewise. */
 static enum verdict look_for_obstacles(struct store *s, const struct partition_state *st,
                                        struct err *e) {
     enum verdict v = V_OK;
@@ -215,9 +232,12 @@ enum verdict store_partition(struct store *s, int64_t width, struct err *e) {
                        "only an archive on PostgreSQL can be partitioned");
     enum verdict v = db_run_int(s->db, SQL_PARTITION_HOLD, DB_NO_VALS, &ours, e);
     if (v == V_OK && ours != 1)
-        v = err_set(e, V_CONFLICT, "partitions", 0, "another process is making partitions");
+        v = err_set(e, V_RETRY, "partitions", 0,
+                    "another process is making partitions, or the server has not noticed its end");
     if (v == V_OK)
         v = store_partition_state(s, &st, e);
+    if (v == V_OK)
+        v = look_for_rights(s, &st, e);
     if (v == V_OK)
         v = look_for_obstacles(s, &st, e);
     for (int i = 0; i < PARTITION_TABLES && v == V_OK; i++)

@@ -213,7 +213,7 @@ static void changes_of_a_row_stay_in_order(void **state) {
              "SELECT data::json->>'score' FROM changes WHERE action = 'update' ORDER BY pos");
 }
 
-/* Positions that are still elsewhere are older than partitions behind them: nothing goes before. */
+/* Positions that are still elsewhere are older than partitions behind them, which wait for them. */
 static void no_hole_before_the_last_resort(void **state) {
     struct fix *f = *state;
     struct feed_state st;
@@ -228,15 +228,124 @@ static void no_hole_before_the_last_resort(void **state) {
     x(f, "COMMIT");
     assert_q("10 28", f, "SELECT unnest(ARRAY[MIN(pos), MAX(pos)]) FROM change_log_other");
     fix_advance(f, 2000);
-    assert_ok(store_feed_prune(f->s, 1000, 1, &n, &e));
+    x(f, "SELECT partition_add('change_log', 5, 4)"); /* from 20 to 24; what is before stays */
+    for (int i = 0; i < 3; i++)
+        assert_ok(store_feed_prune(f->s, 1000, 1, &n, &e));
     assert_int_equal(n, 0);
     assert_ok(store_feed_state(f->s, &st, &e));
-    assert_int_equal(st.oldest, 1);
+    assert_int_equal(st.oldest, 10);
     fix_advance(f, 120000);
     log_changes(f, 100, 1, T0);
     number_all(f); /* who does so tends, too */
     assert_ok(store_feed_prune(f->s, 1000, 1, &n, &e));
-    assert_int_equal(n, 4);
+    assert_int_equal(n, 5);
+}
+
+/* A table that belongs to one, and is written and converted by others. */
+static void owners_and_rights_stay(void **state) {
+    struct fix *f = *state;
+    ELSEWHERE_ONLY;
+    put(f, 1);
+    x(f, "CREATE ROLE %s_owner", f->copy);
+    x(f, "CREATE ROLE %s_writer", f->copy);
+    x(f, "GRANT USAGE, CREATE ON SCHEMA %s TO %s_owner", f->schema, f->copy);
+    x(f, "GRANT USAGE ON SCHEMA %s TO %s_writer", f->schema, f->copy);
+    x(f, "ALTER TABLE items OWNER TO %s_owner", f->copy);
+    x(f, "ALTER TABLE change_log OWNER TO %s_owner", f->copy);
+    x(f, "GRANT SELECT, INSERT ON items, change_log TO %s_writer", f->copy);
+    x(f, "GRANT USAGE ON change_log_batch_seq TO %s_writer", f->copy);
+    partition(f); /* as a superuser */
+    x(f, "SELECT partition_cover('items', 100)");
+    assert_q("0", f,
+             "SELECT COUNT(*) FROM pg_class WHERE relnamespace = '%s'::regnamespace AND relkind IN"
+             " ('r', 'p', 'S') AND relname ~ '^(items|change_log)(_(other|first|\\d+|batch_seq))*$'"
+             " AND relowner::regrole::text <> '%s_owner'",
+             f->schema, f->copy);
+    x(f, "SET SESSION AUTHORIZATION %s_writer", f->copy);
+    x(f, "SELECT nextval('change_log_batch_seq')");
+    x(f, "INSERT INTO items (id, first_seen_at, last_fetched_at, last_changed_at, content_hash,"
+         " kids_hash)"
+         " SELECT 2, 1, last_fetched_at, last_changed_at, content_hash, kids_hash FROM items");
+    x(f, "RESET SESSION AUTHORIZATION");
+    x(f, "REASSIGN OWNED BY %s_owner TO CURRENT_USER", f->copy);
+    x(f, "DROP OWNED BY %s_owner, %s_writer", f->copy, f->copy);
+    x(f, "DROP ROLE %s_owner, %s_writer", f->copy, f->copy);
+}
+
+static void only_the_owner_may(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    ELSEWHERE_ONLY;
+    x(f, "CREATE ROLE %s_other", f->copy);
+    x(f, "GRANT USAGE, CREATE ON SCHEMA %s TO %s_other", f->schema, f->copy);
+    x(f, "GRANT SELECT ON ALL TABLES IN SCHEMA %s TO %s_other", f->schema, f->copy);
+    assert_ok(db_script(f->s->db, q(f, "SELECT 'SET ROLE %s_other'", f->copy), &e));
+    assert_int_equal(store_partition(f->s, WIDTH, &e), V_CONFLICT);
+    assert_non_null(strstr(e.msg, "the table items belongs to "));
+    assert_ok(db_script(f->s->db, "RESET ROLE", &e));
+    assert_false(is_begun(f));
+    x(f, "DROP OWNED BY %s_other", f->copy);
+    x(f, "DROP ROLE %s_other", f->copy);
+}
+
+/* Indexes follow whatever they are called, and what has a name of ours keeps it. */
+static void names_are_left_to_who_has_them(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    ELSEWHERE_ONLY;
+    x(f, "CREATE INDEX foo ON items (score)");
+    x(f, "CREATE INDEX a_idx_by ON items (by)");
+    x(f, "CREATE INDEX b_idx_by ON items (by)");
+    x(f, "CREATE INDEX items_first_score ON items (score)");
+    x(f, "CREATE VIEW items_%d AS SELECT 1", 3 * WIDTH);
+    x(f, "CREATE TABLE items_other (a INT)");
+    assert_int_equal(store_partition(f->s, WIDTH, &e), V_CONFLICT);
+    assert_non_null(strstr(e.msg, "table items_other, whose name is needed"));
+    assert_false(is_begun(f));
+    x(f, "DROP TABLE items_other");
+    partition(f);
+    assert_q("4", f,
+             "SELECT COUNT(*) FROM pg_index WHERE indrelid = 'items'::regclass AND"
+             " indexrelid::regclass::text IN"
+             " ('foo', 'a_idx_by', 'b_idx_by', 'items_first_score')");
+    for (int id = 0; id < 5; id++)
+        put(f, id * WIDTH + 1);
+    assert_q("0", f, "SELECT COUNT(*) FROM items_other");
+    assert_q("5", f, "SELECT COUNT(*) FROM items");
+}
+
+/* One that cannot be had does not keep others from theirs. */
+static void strays_behind_one_that_fails(void **state) {
+    struct fix *f = *state;
+    ELSEWHERE_ONLY;
+    partition(f);
+    x(f,
+      "CREATE FUNCTION no() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN IF EXISTS"
+      " (SELECT 1 FROM pg_event_trigger_ddl_commands() WHERE object_identity LIKE"
+      " '%%items_%d') THEN RAISE EXCEPTION 'not this one'; END IF; END $$",
+      4 * WIDTH);
+    x(f, "CREATE EVENT TRIGGER no ON ddl_command_end EXECUTE FUNCTION no()");
+    x(f,
+      "INSERT INTO items (id, first_seen_at, last_fetched_at, last_changed_at, content_hash,"
+      " kids_hash)"
+      " SELECT g, 1, 1, 1, 1, 0 FROM generate_series(%d, %d) g",
+      4 * WIDTH, 8 * WIDTH - 1);
+    x(f, "SELECT partition_tend()");
+    assert_q("4", f, "SELECT string_agg(DISTINCT (id / %d)::text, ' ') FROM items_other", WIDTH);
+    x(f, "DROP EVENT TRIGGER no");
+    x(f, "SELECT partition_tend()");
+    assert_q("0", f, "SELECT COUNT(*) FROM items_other");
+}
+
+/* Whoever died a moment ago may still have the lock. */
+static void one_at_a_time(void **state) {
+    struct fix *f = *state;
+    struct err e;
+    ELSEWHERE_ONLY;
+    x(f, "SELECT pg_advisory_lock(7496945, hashtext(current_schema()))");
+    assert_int_equal(store_partition(f->s, WIDTH, &e), V_RETRY);
+    x(f, "SELECT pg_advisory_unlock(7496945, hashtext(current_schema()))");
+    partition(f);
 }
 
 int partition_care_tests(void) {
@@ -248,6 +357,11 @@ int partition_care_tests(void) {
         CASE(strangers_make_and_drop_nothing),
         CASE(changes_of_a_row_stay_in_order),
         CASE(no_hole_before_the_last_resort),
+        CASE(owners_and_rights_stay),
+        CASE(only_the_owner_may),
+        CASE(names_are_left_to_who_has_them),
+        CASE(strays_behind_one_that_fails),
+        CASE(one_at_a_time),
     };
     return cmocka_run_group_tests_name("partition care", tests, NULL, NULL);
 }

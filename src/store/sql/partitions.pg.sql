@@ -31,6 +31,11 @@ SELECT pg_try_advisory_lock(7496945, hashtext(current_schema()));
 -- name: partition_obstacle
 SELECT COALESCE(partition_obstacle($1), '');
 
+-- name: partition_owner
+-- Whose table it is, where that is not for us to change.
+SELECT COALESCE((SELECT c.relowner::regrole::text FROM pg_class c
+                 WHERE c.oid = $1::text::regclass AND NOT pg_has_role(c.relowner, 'USAGE')), '');
+
 -- name: partition_edge
 -- Where the first partition of items will end, so far ahead that nothing passes it meanwhile.
 SELECT (GREATEST((SELECT MAX(id) FROM items), (SELECT maxitem FROM updater_state), 0) / $1 + 2)

@@ -19,6 +19,9 @@ SELECT 0;
 -- name: partition_obstacle
 SELECT '' WHERE $1 = $1;
 
+-- name: partition_owner
+SELECT '' WHERE $1 = $1;
+
 -- name: partition_edge
 SELECT 0 WHERE $1 = $1;
 

@@ -1,0 +1,2 @@
+-- Nothing to be done here: a file has no partitions.
+SELECT 1;
