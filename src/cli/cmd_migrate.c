@@ -59,14 +59,13 @@ int cmd_migrate(struct settings *s) {
     struct migrate_report report;
     struct partition_state st;
     struct err e;
+    if (s->partitioned && str_starts(str_of(s->db), "sqlite:")) { /* before there is a file */
+        complain(s, "--partitioned needs PostgreSQL: an archive in a file has no partitions");
+        return EXIT_USAGE;
+    }
     int code = archive_open(s, SCHEMA_IGNORE, &store);
     if (code)
         return code;
-    if (s->partitioned && !store_is_shared(store)) {
-        complain(s, "--partitioned needs PostgreSQL: an archive in a file has no partitions");
-        store_close(store);
-        return EXIT_USAGE;
-    }
     if (store_migrate(store, &report, &e) != V_OK)
         return fail(s, store, &e);
     if (s->partitioned && partition(s, store, &e) != V_OK)

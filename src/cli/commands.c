@@ -120,7 +120,7 @@ static const struct command table[] = {
      "Applies the migrations that the database lacks, all or none. Commands that write do so "
      "themselves unless --no-migrate is given. With --partitioned the large tables of an archive "
      "on PostgreSQL become partitioned ones, which no other command ever does.",
-     "tain migrate --db postgres://localhost/hn", false, cmd_migrate},
+     "tain migrate --db postgres://localhost/hn --partitioned", false, cmd_migrate},
     {"demo", CMD_DEMO, "serve a made-up Hacker News to try things on",
      "Serves a corpus computed from a seed under the addresses of the Hacker News API, until it is "
      "stopped by a signal. Nothing is read from or written to disk. The first line of output "

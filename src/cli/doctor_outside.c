@@ -13,6 +13,7 @@
 #define SKEW_FAIL_MS 60000
 #define SLOW_MS 2000
 #define DEEP_CHECK_BYTES ((int64_t)512 << 20)
+#define PARTITIONS_MANY 1000
 
 /* A difference of clocks; `fuzz` is how coarse the other one is. */
 static void check_skew(struct checkup *c, const char *whose, int64_t theirs, int64_t ours,
@@ -116,7 +117,14 @@ static void check_partitions(struct checkup *c, struct store *store) {
                                "some rows are in none of them but in items_other or "
                                "change_log_other"),
                      "whoever writes moves them within minutes; a long transaction may be in the "
-                     "way, or the right to create tables in the schema is gone");
+                     "way, or something else: then the log of the server says what");
+    else if (st.of[PARTITION_ITEMS].n + st.of[PARTITION_LOG].n > PARTITIONS_MANY)
+        check_advise(check_add(c, CHECK_WARN, "partitions", "%lld of items, %lld of the change log",
+                               (long long)st.of[PARTITION_ITEMS].n,
+                               (long long)st.of[PARTITION_LOG].n),
+                     "a statement may lock all of them, and the server has room for some thousands "
+                     "of locks: raise max_locks_per_transaction, or import into an archive with "
+                     "wider ones");
     else
         check_add(c, CHECK_OK, "partitions",
                   "%lld of items by %lld ids, %lld of the change log by %lld positions",

@@ -71,6 +71,7 @@ bool pg_is_duplicate(int code, const char *said, const char *table);
 bool pg_is_refused(int code, const char *said, const char *check);
 /* What libpq says when it could not connect: will none of the hosts ever take us? */
 bool pg_is_hopeless(const char *text);
+bool pg_is_misspelt(const char *text);
 enum verdict pg_verdict(const char *sqlstate); /* NULL or "": no answer from the server */
 
 /* What stands between us and the server: `other` is a second connection by the same address, which

@@ -277,6 +277,8 @@ static enum verdict unconnected(const struct pg_db *p, struct err *e) {
     strbuf_init(&said, MAX_SAID_BYTES);
     strbuf_adds(&said, text);
     secret_hide_all(p->uri, &said);
+    if (pg_is_misspelt(text))
+        return err_set(e, V_INVALID, "config", 0, "%s", said.p);
     return err_set(e, hopeless ? V_FATAL : V_RETRY, "postgres", 0, "%s", said.p);
 }
 

@@ -58,6 +58,11 @@ bool pg_is_hopeless(const char *text) {
     return any;
 }
 
+/* A word of the address that libpq does not know: it has not tried to connect. */
+bool pg_is_misspelt(const char *text) {
+    return strncmp(text, "invalid ", 8) == 0 && strstr(text, " value: \"") != NULL;
+}
+
 int pg_code(const char *sqlstate) {
     int code = 0;
     for (const char *p = sqlstate; p && *p; p++) {

@@ -9,6 +9,9 @@ from updater import Upstream
 
 AGAIN = 1.0  # seconds after which a process that has ended is started again
 LOG_SHOWN = 2500  # characters of a log in a complaint
+# How a process may end: a catch-up that is done, has given up or left something; an updater that
+# has lost its lease; and anyone with its host. What serves and what enriches waits for better days.
+ENDS = {'catchup': (0, 1, 3, -9), 'updater': (1, -9), 'enrich': (-9,), 'serve': (-9,)}
 
 
 class HostRun(Run):
@@ -57,6 +60,9 @@ class Service:
         if self.ended is None:
             self.ended = time.monotonic()
             self.codes.append(self.run.process.returncode)
+            if self.codes[-1] not in ENDS[self.arguments[0]]:
+                raise AssertionError(f'{self.host} ended with {self.codes[-1]}\n'
+                                     f'{self.said()[-LOG_SHOWN:]}')
         elif self.host.up and time.monotonic() - self.ended >= AGAIN:
             self.start()
 

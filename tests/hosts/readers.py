@@ -97,14 +97,16 @@ def entry_of(message):
 
 def check_story(began, story, log):
     """What is wrong with what a reader heard, in words; `log` is {position: (table, action, key)}.
-    A gap that leads back takes back what was heard behind it; one that leads on leaves out what is
-    behind it. Answers (wrong, positions that gaps left out)."""
+    A gap that leads back takes back what was heard behind it, which only another epoch may do; one
+    that leads on leaves out what is behind it. Answers (wrong, positions that gaps left out)."""
     wrong, heard, left_out = [], {}, set()
-    at = id_of(began)[1]
+    epoch, at = id_of(began)
     first = at + 1
     for kind, last, message in story:
-        position = id_of(last)[1]
+        before, (epoch, position) = epoch, id_of(last)
         if kind == 'gap':
+            if epoch == before and position <= at:
+                wrong.append(f'a gap that leads from {at} to {last}')
             left_out |= set(range(at + 1, position + 1))
             for lost in [p for p in heard if p > position]:
                 del heard[lost]

@@ -85,6 +85,8 @@ class Stories(unittest.TestCase):
         for story in ([event(5), event(7), event(8)], [event(5), event(6), event(7)],
                       [event(5), event(5), event(6), event(7), event(8)],
                       [event(5), event(6, 66), event(7), event(8)],
+                      [*map(event, range(5, 8)), gap(4), *map(event, range(5, 9))],
+                      [event(5), gap(5), event(6), event(7), event(8)],
                       [*map(event, range(5, 10))], [event(6), event(5), event(7), event(8)]):
             with self.subTest(story=story):
                 self.assertNotEqual(self.check(*story)[0], [])

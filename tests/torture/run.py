@@ -106,8 +106,9 @@ def live_through(world, plan, number, hold, say):
     return look
 
 
-def torture(plan, hold=HOLD, say=print):
-    """One world from its beginning to its end; raises what is wrong with it."""
+def torture(plan, hold=HOLD, say=print, patient=True):
+    """One world from its beginning to its end; raises what is wrong with it. What is promised
+    within minutes is waited for where there is patience."""
     from world import WORLDS
     world = WORLDS[plan.kind]()
     world.setUp()
@@ -118,6 +119,8 @@ def torture(plan, hold=HOLD, say=print):
             deaths = sum(m.deaths for m in world.people.members)
             say(f'    {len(look.ids)} items, {len(look.exceptions)} exceptions, '
                 f'{world.rows} rows, {len(world.readers["key"].frames)} events, {deaths} deaths')
+        if patient and plan.kind == 'partitioned':
+            world.gather()
         began = time.monotonic()
         world.finish()
         say(f'  healed to the truth in {time.monotonic() - began:.1f} s; '

@@ -22,7 +22,7 @@ class Torture(unittest.TestCase):
         plan = run.Plan(1, 1, rounds=0, on=kind)
         plan.rounds = [run.faults_named(*names) for names in rounds]
         try:
-            run.torture(plan, hold=HOLD, say=said.append)
+            run.torture(plan, hold=HOLD, say=said.append, patient=False)
         except BaseException:
             print('\n'.join(said), flush=True)
             raise

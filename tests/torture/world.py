@@ -30,6 +30,7 @@ ROUND = 150  # ids that a round begins with
 ROOM = 3000  # that the upstream may grow by
 ROOMY = '256m'
 HEALED = 900  # seconds; on a machine that has no time everybody loses his leases all the time
+GATHERED = 200  # seconds; strays are looked for once in a minute
 PATIENT = 1  # seconds that owners of tables wait for a lock
 
 
@@ -294,11 +295,12 @@ class SkewedSmallDisk(_Skewed, SmallDisk):
 
 class PostgresWorld(World, FlowsheetOnPostgres):
     NAMED = True
+    BUFFERS = '4MB'
 
     def prepare(self):
         kind = SkewedSmallDisk if self.small_disk else SkewedPostgres
         self.server = kind({'synchronous_commit': 'on', 'max_connections': '100',
-                            'shared_buffers': '4MB'})
+                            'shared_buffers': self.BUFFERS})
         self.folder.chmod(0o755)
         self.server_clock = self.server.clock = self.clock('server')
         self.addCleanup(self.server.remove)
@@ -317,6 +319,16 @@ class PostgresWorld(World, FlowsheetOnPostgres):
 
     def clock_of(self, name):
         return self.clock(name)
+
+    def strays(self):
+        """Of each table, whether rows are in no partition of their own."""
+        return self.own.rows("SELECT (tain.partition_stray('items') IS NOT NULL)::int, "
+                             "(tain.partition_stray('change_log') IS NOT NULL)::int")[0]
+
+    def gather(self):
+        """Who writes learns of partitions within a minute, and moves what lies elsewhere."""
+        self.live(GATHERED, self.chance, lambda: not any(self.strays()))
+        self.assertFalse(any(self.strays()), f'{self.strays()}: some lie elsewhere still')
 
     def lost_aloud(self):
         with open(f'{self.server.dir}/log', errors='replace') as log:
@@ -341,4 +353,8 @@ class PostgresWorld(World, FlowsheetOnPostgres):
         return types.SimpleNamespace(uri=f'{uri}?application_name={m.alias}')
 
 
-WORLDS = {'sqlite': SqliteWorld, 'postgres': PostgresWorld, 'partitioned': PostgresWorld}
+class PartitionedWorld(PostgresWorld):
+    BUFFERS = '32MB'  # a page of each partition is in use at once
+
+
+WORLDS = {'sqlite': SqliteWorld, 'postgres': PostgresWorld, 'partitioned': PartitionedWorld}

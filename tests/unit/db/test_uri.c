@@ -27,6 +27,8 @@ static const struct row {
     {"postgres://nobody@127.0.0.1:1,127.0.0.1:2/none?target_session_attrs=read-write", V_RETRY,
      "port 2 failed"},
     {"postgresql://nobody@127.0.0.1:1/none", V_RETRY, "cannot connect to PostgreSQL"},
+    {"postgres://127.0.0.1:1/none?target_session_attrs=readwrite", V_INVALID,
+     "invalid target_session_attrs value"},
 };
 
 static void check(void **state) {
