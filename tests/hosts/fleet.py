@@ -10,8 +10,10 @@ from updater import Upstream
 AGAIN = 1.0  # seconds after which a process that has ended is started again
 LOG_SHOWN = 2500  # characters of a log in a complaint
 # How a process may end: a catch-up that is done, has given up or left something; an updater that
-# has lost its lease; and anyone with its host. What serves and what enriches waits for better days.
-ENDS = {'catchup': (0, 1, 3, -9), 'updater': (1, -9), 'enrich': (-9,), 'serve': (-9,)}
+# has lost its lease; anyone with its host, or at its start where there is no database. What serves
+# and what enriches waits for better days once it has begun, and says so in these words.
+ENDS = {'catchup': (0, 1, 3, -9), 'updater': (1, -9), 'enrich': (1, -9), 'serve': (1, -9)}
+BEGUN = {'enrich': 'msg="enriching"', 'serve': 'msg="serving"'}
 
 
 class HostRun(Run):
@@ -60,11 +62,15 @@ class Service:
         if self.ended is None:
             self.ended = time.monotonic()
             self.codes.append(self.run.process.returncode)
-            if self.codes[-1] not in ENDS[self.arguments[0]]:
-                raise AssertionError(f'{self.host} ended with {self.codes[-1]}\n'
-                                     f'{self.said()[-LOG_SHOWN:]}')
+            self.judge(self.codes[-1])
         elif self.host.up and time.monotonic() - self.ended >= AGAIN:
             self.start()
+
+    def judge(self, code):
+        command, log = self.arguments[0], self.run.so_far()
+        begun = command in BEGUN and BEGUN[command] in log
+        if code not in ENDS[command] or (code == 1 and begun):
+            raise AssertionError(f'{self.host} ended with {code}\n{log[-LOG_SHOWN:]}')
 
     def said(self, since=0):
         """All of its lives; characters from `since` on."""
