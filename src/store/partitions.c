@@ -146,37 +146,37 @@ static enum verdict take_words(void *ctx, const struct db_row *row) {
     return V_OK;
 }
 
-/* Of the tables that are still to be converted, before the first step. */
-static enum verdict look_for_rights(struct store *s, const struct partition_state *st,
-                                    struct err *e) {
+/* What a statement has to say against one of the tables that are still to be converted, and of
+ * which; "": nothing. */
+static enum verdict find_words(struct store *s, const struct partition_state *st, int stmt,
+                               struct words *ret, const char **ret_name, struct err *e) {
     enum verdict v = V_OK;
-    for (int i = 0; i < PARTITION_TABLES && v == V_OK; i++) {
-        struct words w = {""};
+    *ret = (struct words){""};
+    for (int i = 0; i < PARTITION_TABLES && v == V_OK && !*ret->text; i++) {
+        *ret_name = names[i];
         if (!st->of[i].width)
-            v = db_run(s->db, SQL_PARTITION_OWNER, DB_VALS(DBC(names[i])), take_words, &w, e);
-        if (v == V_OK && *w.text)
-            v = err_set(e, V_CONFLICT, "partitions", 0,
-                        "the table %s belongs to %s: only that role, or a member of it, can "
-                        "partition it",
-                        names[i], w.text);
+            v = db_run(s->db, stmt, DB_VALS(DBC(names[i])), take_words, ret, e);
     }
     return v;
 }
 
-/* Likewise. */
-static enum verdict look_for_obstacles(struct store *s, const struct partition_state *st,
-                                       struct err *e) {
-    enum verdict v = V_OK;
-    for (int i = 0; i < PARTITION_TABLES && v == V_OK; i++) {
-        struct words w = {""};
-        if (!st->of[i].width)
-            v = db_run(s->db, SQL_PARTITION_OBSTACLE, DB_VALS(DBC(names[i])), take_words, &w, e);
-        if (v == V_OK && *w.text)
-            v = err_set(e, V_CONFLICT, "partitions", 0,
-                        "these would not follow the table %s: %s. Drop them, and make them again "
-                        "afterwards",
-                        names[i], w.text);
-    }
+/* Before the first step. */
+static enum verdict check_first(struct store *s, const struct partition_state *st, struct err *e) {
+    struct words w;
+    const char *name;
+    enum verdict v = find_words(s, st, SQL_PARTITION_OWNER, &w, &name, e);
+    if (v == V_OK && *w.text)
+        return err_set(e, V_CONFLICT, "partitions", 0,
+                       "the table %s belongs to %s: only that role, or a member of it, can "
+                       "partition it",
+                       name, w.text);
+    if (v == V_OK)
+        v = find_words(s, st, SQL_PARTITION_OBSTACLE, &w, &name, e);
+    if (v == V_OK && *w.text)
+        return err_set(e, V_CONFLICT, "partitions", 0,
+                       "these would not follow the table %s: %s. Drop them, and make them again "
+                       "afterwards",
+                       name, w.text);
     return v;
 }
 
@@ -237,9 +237,7 @@ enum verdict store_partition(struct store *s, int64_t width, struct err *e) {
     if (v == V_OK)
         v = store_partition_state(s, &st, e);
     if (v == V_OK)
-        v = look_for_rights(s, &st, e);
-    if (v == V_OK)
-        v = look_for_obstacles(s, &st, e);
+        v = check_first(s, &st, e);
     for (int i = 0; i < PARTITION_TABLES && v == V_OK; i++)
         if (!st.of[i].width) {
             int64_t share = i == PARTITION_LOG ? PARTITION_LOG_SHARE : 1;

@@ -327,8 +327,13 @@ class PostgresWorld(World, FlowsheetOnPostgres):
 
     def gather(self):
         """Who writes learns of partitions within a minute, and moves what lies elsewhere."""
-        self.live(GATHERED, self.chance, lambda: not any(self.strays()))
-        self.assertFalse(any(self.strays()), f'{self.strays()}: some lie elsewhere still')
+        seen = []
+
+        def none():
+            seen[:] = self.strays()
+            return not any(seen)
+        self.live(GATHERED, self.chance, none)
+        self.assertFalse(any(seen), f'{seen}: some lie elsewhere still')
 
     def lost_aloud(self):
         with open(f'{self.server.dir}/log', errors='replace') as log:
